@@ -1,0 +1,1 @@
+"""The money and compliance book of an online card room: its facts and the rules that allow them."""
