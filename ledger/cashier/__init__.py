@@ -1,0 +1,1 @@
+"""The cashier: money in, money out, and what providers take back."""

@@ -1,0 +1,1 @@
+"""Players: who may play, under which partner, and what the room owes them."""

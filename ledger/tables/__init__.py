@@ -1,0 +1,1 @@
+"""Cash tables: seats, chips, and the hands played at them."""
