@@ -9,6 +9,7 @@ import hmac
 import unicodedata
 from datetime import datetime
 from functools import lru_cache
+from typing import Final
 
 import msgspec
 
@@ -33,26 +34,29 @@ class Released(Event, frozen=True, kw_only=True):
     holder: str
 
 
-class Claim(msgspec.Struct, frozen=True, gc=False):
+EVENTS: Final[tuple[type[Event], ...]] = (Claimed, Released)
+
+
+class ClaimState(msgspec.Struct, frozen=True, gc=False):
     """Who holds a claim; ``holder`` is None after it was released."""
 
     holder: str | None
     since: datetime
 
 
-def evolve(state: Claim | None, event: Event) -> Claim | None:
+def evolve_claim(state: ClaimState | None, event: Event) -> ClaimState | None:
     """Fold an event of a claim stream."""
     match event:
         case Claimed():
-            return Claim(holder=event.holder, since=event.occurred_at)
+            return ClaimState(holder=event.holder, since=event.occurred_at)
         case Released():
-            return Claim(holder=None, since=event.occurred_at)
+            return ClaimState(holder=None, since=event.occurred_at)
     return state
 
 
 def holder(book: Book, claim: str) -> str | None:
     """Return who holds a claim now, by the claim's stream id."""
-    state: Claim | None = book.get(claim)
+    state: ClaimState | None = book.get(claim)
     return state.holder if state is not None else None
 
 

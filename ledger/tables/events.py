@@ -8,7 +8,7 @@ hand can be decided without reading any player.
 import re
 import unicodedata
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 from urllib.parse import quote
 
 import msgspec
@@ -194,6 +194,19 @@ class TableCrashed(Event, frozen=True, kw_only=True):
     game_number: str | None = None
     ground: str
     reason: str
+
+
+EVENTS: Final[tuple[type[Event], ...]] = (
+    TableOpened,
+    TableClosed,
+    ChipsBought,
+    ChipsAdded,
+    SeatLeft,
+    HandBegun,
+    HandSettled,
+    TableResynced,
+    TableCrashed,
+)
 
 
 def evolve(state: TableState | None, event: Event) -> TableState | None:
