@@ -29,7 +29,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     actor: str
     request_id: str
     rulebook: str
-    """The rulebook version that it was judged by, ``name@2013-01-01``; ``""`` where none applies."""
+    """The rulebook version it was judged by, ``name@2013-01-01``; empty where none applies."""
 
     def postings(self) -> tuple[Posting, ...]:
         """Return the lines that this event books; they sum to zero in each currency."""
@@ -99,6 +99,10 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
     actor: str
     request_id: str
+
+    def touches(self) -> tuple[str, ...]:
+        """Name the streams that it surely reads, so that a batch can look them up together."""
+        return ()
 
     def decide(self, book: Book) -> Decision:
         """Decide over the states of the streams that are read through the book.
