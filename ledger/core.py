@@ -6,7 +6,7 @@ refused. An event moves money only through its postings, which sum to zero in ea
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypedDict
 
 import msgspec
 
@@ -92,6 +92,15 @@ class Book(Protocol):
         ...
 
 
+class Context(TypedDict):
+    """What every event of a command says alike."""
+
+    occurred_at: datetime
+    actor: str
+    request_id: str
+    rulebook: str
+
+
 class Command(msgspec.Struct, frozen=True, kw_only=True):
     """An intent. ``at`` is read from the edge's clock; nothing below reads one."""
 
@@ -99,6 +108,15 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     at: datetime
     actor: str
     request_id: str
+
+    def context(self, rulebook: str = "") -> Context:
+        """Return what this command's events say alike, judged by that rulebook version."""
+        return {
+            "occurred_at": self.at,
+            "actor": self.actor,
+            "request_id": self.request_id,
+            "rulebook": rulebook,
+        }
 
     def touches(self) -> tuple[str, ...]:
         """Name the streams that it surely reads, so that a batch can look them up together."""
