@@ -1,0 +1,22 @@
+-- What the application's role may do. Applied after every migration, so that a role which is
+-- created later gets its rights with the next 'cardroom migrate'. Nothing is granted, and nothing
+-- fails, where the role does not exist: an operator may use one role for everything, and then the
+-- triggers alone protect the journal.
+DO $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'cardroom_app') OR current_user = 'cardroom_app'
+    THEN
+        RETURN;
+    END IF;
+    -- The application creates each generation of the projections in a schema of its own.
+    EXECUTE format('GRANT CONNECT, CREATE, TEMPORARY ON DATABASE %I TO cardroom_app', current_database());
+    GRANT USAGE, CREATE ON SCHEMA book TO cardroom_app;
+    GRANT USAGE ON SCHEMA journal, vault, audit TO cardroom_app;
+    REVOKE ALL ON ALL TABLES IN SCHEMA journal, vault, audit FROM cardroom_app;
+    GRANT SELECT, INSERT ON journal.events, journal.commits, journal.requests,
+        journal.refused_hands, audit.reads TO cardroom_app;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON journal.snapshots, vault.names TO cardroom_app;
+    GRANT SELECT, INSERT, UPDATE ON journal.tracking TO cardroom_app;
+    GRANT SELECT ON journal.schema_version TO cardroom_app;
+END
+$$;

@@ -1,0 +1,58 @@
+"""Bring a database to the tables of this version."""
+
+from pathlib import Path
+
+import psycopg
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from psycopg.sql import SQL
+
+import migrations
+
+SCRIPTS = Path(migrations.__file__).parent
+OLDEST_SERVER = 150000
+
+
+class UnusableDatabase(Exception):
+    """The database cannot hold the books: too old a server, or a later version's tables."""
+
+
+def migrate(dsn: str) -> str:
+    """Apply what is missing to the database, and grant the application's role its rights.
+
+    The connection must be the owner's. Returns the revision that the database is at; a database
+    that is up to date is left as it is. Raises UnusableDatabase.
+    """
+    with psycopg.connect(dsn) as connection:
+        version = connection.info.server_version
+        if version < OLDEST_SERVER:
+            raise UnusableDatabase(
+                f"PostgreSQL {version // 10000} is too old: 15 or newer is needed."
+            )
+    config = Config()
+    config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
+    config.attributes["dsn"] = dsn
+    head = ScriptDirectory.from_config(config).get_current_head()
+    assert head is not None
+    found = revision(dsn)
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    if found is not None and found not in known:
+        raise UnusableDatabase(
+            f"The database is at revision {found}, which this version does not know: "
+            "it was migrated by a later one."
+        )
+    command.upgrade(config, "head")
+    with psycopg.connect(dsn) as connection:
+        connection.execute(SQL((SCRIPTS / "grants.sql").read_text()))
+    return head
+
+
+def revision(dsn: str) -> str | None:
+    """Return the revision that a database is at, or None when it has no tables yet."""
+    with psycopg.connect(dsn) as connection:
+        row = connection.execute("SELECT to_regclass('journal.schema_version')").fetchone()
+        if row is None or row[0] is None:
+            return None
+        row = connection.execute("SELECT version_num FROM journal.schema_version").fetchone()
+    return None if row is None else str(row[0])
