@@ -1,0 +1,233 @@
+"""Contradictions inside a rulebook: each check yields the key at fault and what is wrong."""
+
+from collections.abc import Iterator
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from ledger.accounts import COMPONENTS
+from ledger.money import DIGITS, is_real
+from ledger.rulebooks.conduct import DaysWindow
+from ledger.rulebooks.fees import Band, Jackpot, Rake, ShareOfRake
+from ledger.rulebooks.play import ArtificialAllIn, GameRules, Tables
+from ledger.rulebooks.schema import Rulebook
+from ledger.rulebooks.values import ALWAYS_REFUSED, BET_TYPES, FINDING_CODES, hole_in
+
+Contradiction = tuple[str, str]
+
+
+def contradictions(rulebook: Rulebook) -> Iterator[Contradiction]:
+    """Go through everything that types cannot say; the first contradiction is enough to refuse."""
+    yield from _heading(rulebook)
+    yield from _findings(rulebook)
+    yield from _games(rulebook)
+    yield from _tables(rulebook)
+    yield from _artificial_all_in(rulebook)
+    yield from _rake(rulebook)
+    yield from _jackpot(rulebook)
+    yield from _people(rulebook)
+
+
+def _heading(rulebook: Rulebook) -> Iterator[Contradiction]:
+    if not all(part.isalnum() and part == part.lower() for part in rulebook.name.split("-")):
+        yield "name", f"{rulebook.name!r} is no name of small letters, digits and hyphens"
+    if rulebook.revision < 1:
+        yield "revision", "the first revision is 1"
+    if rulebook.currencies != "any":
+        for currency in rulebook.currencies:
+            if currency not in DIGITS:
+                yield "currencies", f"{currency!r} is no known currency"
+    if rulebook.amounts_in != "none":
+        if rulebook.amounts_in not in DIGITS:
+            yield "amounts_in", f"{rulebook.amounts_in!r} is no known currency"
+        elif not rulebook.allows_currency(rulebook.amounts_in):
+            yield "amounts_in", f"{rulebook.amounts_in} is not among the currencies"
+    payer = rulebook.add_to_pot_paid_by
+    if payer != "none" and payer not in COMPONENTS:
+        yield "add_to_pot_paid_by", f"{payer!r} is no account of the chart"
+
+
+def _findings(rulebook: Rulebook) -> Iterator[Contradiction]:
+    for code in FINDING_CODES:
+        level = rulebook.findings.get(code)  # type: ignore[call-overload]
+        if level is None:
+            yield f"findings.{code}", "has no level"
+        elif code in ALWAYS_REFUSED and level != "refuse":
+            yield f"findings.{code}", f"is always refused, not {level!r}"
+
+
+def _games(rulebook: Rulebook) -> Iterator[Contradiction]:
+    if not rulebook.games:
+        yield "games", "no game is offered"
+    for name, game in rulebook.games.items():
+        yield from _game(f"games.{name}", game, rulebook)
+    limits = rulebook.limits
+    if not any(limits.offers(bet_type) for bet_type in BET_TYPES):
+        yield "limits", "no limit is offered"
+    for key, limit in (("PL", limits.pot), ("HPL", limits.half_pot)):
+        if limit != "none" and limit.percent_of_pot <= 0:
+            yield f"limits.{key}.percent_of_pot", "must be more than nothing"
+    if limits.fixed != "none" and limits.fixed.bets_per_round < 1:
+        yield "limits.FL.bets_per_round", "at least one bet"
+    if limits.spread != "none" and limits.spread.cap_times_limit < 1:
+        yield "limits.SL.cap_times_limit", "the cap is at least the limit"
+
+
+def _game(key: str, game: GameRules, rulebook: Rulebook) -> Iterator[Contradiction]:
+    if game.max_players < 2:
+        yield f"{key}.max_players", "a game needs two players"
+    hole = hole_in(game.decks, game.max_players)
+    if hole:
+        yield f"{key}.decks", hole
+    if game.forced_bets == "blinds":
+        if rulebook.blinds == "none":
+            yield f"{key}.forced_bets", "blinds, but the rulebook has no blinds"
+        if game.bring_in_by != "none":
+            yield f"{key}.bring_in_by", "a game with blinds has no bring-in"
+    elif game.bring_in_by != "none":
+        if rulebook.bring_in == "none":
+            yield f"{key}.bring_in_by", "the rulebook has no bring-in"
+        if sorted(game.bring_in_by.suits) != ["c", "d", "h", "s"]:
+            yield f"{key}.bring_in_by.suits", "name each suit once"
+
+
+def _tables(rulebook: Rulebook) -> Iterator[Contradiction]:
+    tables = rulebook.tables
+    if not isinstance(tables, Tables):
+        return
+    seen = set()
+    for number, one in enumerate(tables.buy_ins):
+        key = f"tables.buy_ins[{number}]"
+        if one.maximum != "none" and one.minimum_minor > one.maximum.amount_minor:
+            yield f"{key}.minimum", "is more than the maximum"
+        for game in one.games:
+            if game not in rulebook.games:
+                yield f"{key}.games", f"{game} is not offered"
+            for bet_type in one.limits:
+                if not rulebook.limits.offers(bet_type):
+                    yield f"{key}.limits", f"{bet_type} is not offered"
+                if one.maximum == "none" and bet_type in tables.maximum_required_at:
+                    yield f"{key}.maximum", f"{bet_type} tables must have one"
+                stakes = (game, bet_type, int(one.lower_limit_minor))
+                if stakes in seen:
+                    yield f"{key}.lower_limit", f"{game} {bet_type} of these stakes is there twice"
+                seen.add(stakes)
+
+
+def _artificial_all_in(rulebook: Rulebook) -> Iterator[Contradiction]:
+    rule = rulebook.artificial_all_in
+    if not isinstance(rule, ArtificialAllIn):
+        return
+    for bet_type in rule.limits:
+        if not rulebook.limits.offers(bet_type):
+            yield "artificial_all_in.limits", f"{bet_type} is not offered"
+    if rule.per_24_hours != "none" and rule.per_24_hours < 1:
+        yield "artificial_all_in.per_24_hours", 'to allow none, write artificial_all_in = "none"'
+
+
+def _rake(rulebook: Rulebook) -> Iterator[Contradiction]:
+    rake = rulebook.rake
+    if not isinstance(rake, Rake):
+        return
+    if rake.currency != rulebook.amounts_in:
+        yield "rake.currency", f"the amounts are in {rulebook.amounts_in}"
+    if not is_real(rake.currency):
+        yield "rake.currency", f"{rake.currency} is no real money"
+    if rulebook.currencies == "any":
+        yield "currencies", "any, but the rake is known for one only"
+    else:
+        for currency in rulebook.currencies:
+            if is_real(currency) and currency != rake.currency:
+                yield "currencies", f"there is no rake for {currency}"
+    for game in rulebook.games:
+        if game not in rake.raked_after:
+            yield f"rake.raked_after.{game}", "is missing"
+    most = max(game.max_players for game in rulebook.games.values())
+    for bet_type in BET_TYPES:
+        if rulebook.limits.offers(bet_type):
+            yield from _bands(rake, bet_type)
+    for number, band in enumerate(rake.bands):
+        yield from _band(f"rake.bands[{number}]", band, most)
+
+
+def _bands(rake: Rake, bet_type: str) -> Iterator[Contradiction]:
+    """Bands of a limit begin at nothing and rise: so they neither overlap nor leave holes."""
+    previous = -1
+    for number, band in enumerate(rake.bands):
+        if bet_type not in band.limits:
+            continue
+        key = f"rake.bands[{number}].lower_limit_from"
+        if previous < 0 < band.lower_limit_from_minor:
+            yield key, f"no band covers lower stakes of {bet_type}"
+        if band.lower_limit_from_minor <= previous:
+            yield key, f"the bands of {bet_type} must rise: this one overlaps"
+        previous = band.lower_limit_from_minor
+    if previous < 0:
+        yield "rake.bands", f"no band covers {bet_type}"
+
+
+def _band(key: str, band: Band, most_players: int) -> Iterator[Contradiction]:
+    hole = hole_in(band.caps, most_players)
+    if hole:
+        yield f"{key}.caps", hole
+    if not band.charges or band.charges[0].pots_from_minor != 0:
+        yield f"{key}.charges", 'the first begins at pots_from = "0.00"'
+    previous = -1
+    for charge in band.charges:
+        if charge.pots_from_minor <= previous:
+            yield f"{key}.charges", "must rise: these overlap"
+        if charge.per_full_minor == 0 or charge.charge_minor > charge.per_full_minor:
+            yield f"{key}.charges", "a charge must be a part of what it is charged on"
+        previous = charge.pots_from_minor
+
+
+def _jackpot(rulebook: Rulebook) -> Iterator[Contradiction]:
+    jackpot = rulebook.jackpot
+    if not isinstance(jackpot, Jackpot):
+        return
+    shares = (jackpot.loser_bps, jackpot.winner_bps, jackpot.dealt_in_bps)
+    if min(shares) < 0 or sum(shares) > 10_000:
+        yield "jackpot.loser_bps", "the shares of a hit are 0 to 10000 basis points together"
+    if isinstance(jackpot.contribution, ShareOfRake):
+        if not 0 < jackpot.contribution.share_bps <= 10_000:
+            yield "jackpot.contribution.share_bps", "must be 1 to 10000 basis points"
+        if not isinstance(rulebook.rake, Rake):
+            yield "jackpot.contribution", "a share of the rake, but the rulebook has no rake"
+    elif jackpot.contribution.drop_minor > jackpot.contribution.pots_from_minor:
+        yield "jackpot.contribution.drop", "is more than the smallest pot that it is taken from"
+    for game in jackpot.excluded_games:
+        if game in jackpot.qualifying:
+            yield f"jackpot.qualifying.{game}", "is excluded as well"
+    for game, hand in jackpot.qualifying.items():
+        if game not in rulebook.games:
+            yield f"jackpot.qualifying.{game}", "is not offered"
+        if not hand.ranks or any(rank not in "23456789TJQKA" for rank in hand.ranks):
+            yield f"jackpot.qualifying.{game}.ranks", f"{hand.ranks!r} are no ranks"
+
+
+def _is_zone(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        return False
+    return True
+
+
+def _people(rulebook: Rulebook) -> Iterator[Contradiction]:
+    if rulebook.protests != "none" and isinstance(rulebook.protests.window, DaysWindow):
+        window = rulebook.protests.window
+        if window.days < 1:
+            yield "protests.window.days", "at least one day"
+        if not _is_zone(window.zone):
+            yield "protests.window.zone", f"{window.zone!r} is no time zone"
+    if rulebook.credits != "none":
+        if is_real(rulebook.amounts_in):
+            yield "credits", f"credits have no value, amounts are in {rulebook.amounts_in}"
+        if not _is_zone(rulebook.credits.reload.zone):
+            yield "credits.reload.zone", f"{rulebook.credits.reload.zone!r} is no time zone"
+    if rulebook.approvals != "none":
+        actions = [one.action for one in rulebook.approvals.thresholds]
+        for action in actions:
+            if actions.count(action) > 1:
+                yield "approvals.thresholds", f"{action} is there twice"
+    fees = "none" if rulebook.tournaments == "none" else rulebook.tournaments.without_entry_fee
+    if fees != "none" and not (0 <= fees.buy_in_bps <= 10_000 and 0 <= fees.rebuy_bps <= 10_000):
+        yield "tournaments.without_entry_fee", "fees are 0 to 10000 basis points"

@@ -1,0 +1,115 @@
+"""Reads rulebooks: TOML text in, a checked Rulebook out, or an error that names file and key."""
+
+import hashlib
+import tomllib
+from datetime import date
+from functools import lru_cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any
+
+import msgspec
+
+from ledger.money import DIGITS, minor
+from ledger.rulebooks.checks import contradictions
+from ledger.rulebooks.schema import Rulebook
+from ledger.rulebooks.values import Amount
+
+
+class RulebookError(Exception):
+    """A rulebook that cannot be used, with the file and the key that are at fault."""
+
+    def __init__(self, file: str, key: str, message: str) -> None:
+        super().__init__(f"{file}: {key}: {message}" if key else f"{file}: {message}")
+        self.file = file
+        self.key = key
+        self.message = message
+
+
+def sha256_of(text: str) -> str:
+    """Return the hash that the adopted text is known by, in hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@lru_cache(maxsize=256)
+def parse(text: str, file: str) -> Rulebook:
+    """Read and check one version of a rulebook; the same text is read once.
+
+    Raises RulebookError when it is no TOML, incomplete, has unknown keys or contradicts itself.
+    """
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RulebookError(file, "", f"is not TOML: {error}") from error
+    currency = raw.get("amounts_in")
+
+    def convert(kind: type, value: Any) -> Any:
+        if kind is not Amount:
+            raise TypeError(f"nothing converts {kind.__name__}")
+        return _amount(value, currency)
+
+    try:
+        rulebook = msgspec.convert(raw, Rulebook, dec_hook=convert)
+    except msgspec.ValidationError as error:
+        raise RulebookError(file, *_key_and_message(str(error))) from error
+    for key, message in contradictions(rulebook):
+        raise RulebookError(file, key, message)
+    return rulebook
+
+
+def _amount(value: Any, currency: Any) -> Amount:
+    if not isinstance(value, str):
+        raise ValueError(f'an amount is written in quotes, "0.75", not {value!r}')
+    if currency not in DIGITS:
+        raise ValueError(f"an amount, but amounts_in is {currency!r}")
+    amount = minor(value, currency)
+    if amount < 0:
+        raise ValueError(f"{value!r} is negative")
+    return Amount(amount)
+
+
+def _key_and_message(error: str) -> tuple[str, str]:
+    """Take msgspec's "message - at `$.path`" apart; a field that it names belongs to the key."""
+    message, _, path = error.partition(" - at ")
+    key = path.strip("`").removeprefix("$").removeprefix(".")
+    if "field `" in message:
+        field = message.split("`")[1]
+        key = f"{key}.{field}" if key else field
+    return key, message
+
+
+def _texts(folder: Traversable, prefix: str = "") -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for entry in sorted(folder.iterdir(), key=lambda one: one.name):
+        if entry.is_dir():
+            found += _texts(entry, f"{prefix}{entry.name}/")
+        elif entry.name.endswith(".toml"):
+            found.append((f"{prefix}{entry.name}", entry.read_text(encoding="utf-8")))
+    return found
+
+
+@lru_cache(maxsize=1)
+def shipped_texts() -> tuple[tuple[str, str], ...]:
+    """Return file name and text of every rulebook that comes with the software."""
+    return tuple(_texts(files("ledger.rulebooks")))
+
+
+@lru_cache(maxsize=1)
+def shipped() -> tuple[Rulebook, ...]:
+    """Read every rulebook that comes with the software, by name and date.
+
+    Raises RulebookError for a file that is wrong or is not where its name and date say:
+    ``entraction/2013-01-01.toml``.
+    """
+    rulebooks = []
+    for file, text in shipped_texts():
+        rulebook = parse(text, file)
+        if file != f"{rulebook.name}/{rulebook.valid_from.isoformat()}.toml":
+            raise RulebookError(file, "name", f"this is the text of {rulebook.ref}")
+        rulebooks.append(rulebook)
+    return tuple(sorted(rulebooks, key=lambda one: (one.name, one.valid_from)))
+
+
+def text_of(name: str, valid_from: date) -> str:
+    """Return the shipped text of one version; raises KeyError when none is shipped."""
+    return dict(shipped_texts())[f"{name}/{valid_from.isoformat()}.toml"]
