@@ -96,7 +96,7 @@ def _tables(rulebook: Rulebook) -> Iterator[Contradiction]:
     seen = set()
     for number, one in enumerate(tables.buy_ins):
         key = f"tables.buy_ins[{number}]"
-        if one.maximum != "none" and one.minimum_minor > one.maximum.amount_minor:
+        if one.maximum_minor != "none" and one.minimum_minor > one.maximum_minor:
             yield f"{key}.minimum", "is more than the maximum"
         for game in one.games:
             if game not in rulebook.games:
@@ -104,9 +104,9 @@ def _tables(rulebook: Rulebook) -> Iterator[Contradiction]:
             for bet_type in one.limits:
                 if not rulebook.limits.offers(bet_type):
                     yield f"{key}.limits", f"{bet_type} is not offered"
-                if one.maximum == "none" and bet_type in tables.maximum_required_at:
+                if one.maximum_minor == "none" and bet_type in tables.maximum_required_at:
                     yield f"{key}.maximum", f"{bet_type} tables must have one"
-                stakes = (game, bet_type, int(one.lower_limit_minor))
+                stakes = (game, bet_type, one.lower_limit_minor)
                 if stakes in seen:
                     yield f"{key}.lower_limit", f"{game} {bet_type} of these stakes is there twice"
                 seen.add(stakes)

@@ -1,5 +1,6 @@
 """Adopting a version of a rulebook."""
 
+from datetime import date
 from typing import ClassVar
 
 from ledger.core import Book, Command, Decision, Kind, Refused
@@ -49,11 +50,12 @@ class AdoptRulebook(Command, frozen=True, kw_only=True):
                 str(error), field="text", file=error.file, key=error.key
             ) from error
         stream_id = rulebook_stream(self.network, rulebook.name)
-        state: RulebookState | None = book.get(stream_id)
         digest = sha256_of(self.text)
         answer = {"rulebook": rulebook.ref, "sha256": digest}
-        if _is_adopted(state.versions if state else (), rulebook, digest):
+        same_date = _of_date(book.get(stream_id), rulebook.valid_from)
+        if any(version.sha256 == digest for version in same_date):
             return Decision(answer={**answer, "already_adopted": True})
+        _check_revision(rulebook, [version.revision for version in same_date])
         event = RulebookAdopted(
             occurred_at=self.at,
             actor=self.actor,
@@ -69,24 +71,21 @@ class AdoptRulebook(Command, frozen=True, kw_only=True):
         return Decision([(stream_id, event)], {**answer, "already_adopted": False})
 
 
-def _is_adopted(versions: tuple[AdoptedVersion, ...], rulebook: Rulebook, digest: str) -> bool:
-    last = 0
-    for version in versions:
-        if version.valid_from != rulebook.valid_from:
-            continue
-        if version.revision == rulebook.revision:
-            if version.sha256 == digest:
-                return True
-            raise DifferentRulebook(
-                f"{rulebook.ref} has been adopted with another text; "
-                f"a correction is revision {rulebook.revision + 1}",
-                field="text",
-                adopted_sha256=version.sha256,
-            )
-        last = version.revision
-    if rulebook.revision != last + 1:
-        raise RevisionGap(
-            f"revision {rulebook.revision} of {rulebook.valid_from} cannot follow {last}",
+def _of_date(state: RulebookState | None, valid_from: date) -> list[AdoptedVersion]:
+    versions = state.versions if state else ()
+    return [version for version in versions if version.valid_from == valid_from]
+
+
+def _check_revision(rulebook: Rulebook, adopted: list[int]) -> None:
+    following = len(adopted) + 1
+    if rulebook.revision in adopted:
+        raise DifferentRulebook(
+            f"{rulebook.ref} has been adopted with another text; "
+            f"a correction is revision {following}",
             field="text",
         )
-    return False
+    if rulebook.revision != following:
+        raise RevisionGap(
+            f"the next revision of {rulebook.valid_from} is {following}, not {rulebook.revision}",
+            field="text",
+        )

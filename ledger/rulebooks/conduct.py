@@ -2,9 +2,7 @@
 
 from typing import Literal
 
-import msgspec
-
-from ledger.rulebooks.values import Amount, NoRule, Rules
+from ledger.rulebooks.values import NoRule, Rules
 
 
 class Registration(Rules, frozen=True):
@@ -137,8 +135,8 @@ class Interventions(Rules, frozen=True):
 class Reload(Rules, frozen=True):
     """More credits for who has almost none. Source: G."""
 
-    below_minor: Amount = msgspec.field(name="below")
-    adds_minor: Amount = msgspec.field(name="adds")
+    below_minor: int
+    adds_minor: int
     after_hours: int
     per_day: int
     zone: str
@@ -147,8 +145,8 @@ class Reload(Rules, frozen=True):
 class Credits(Rules, frozen=True):
     """Virtual credits. Source: G."""
 
-    full_member_minor: Amount = msgspec.field(name="full_member")
-    day_pass_minor: Amount = msgspec.field(name="day_pass")
+    full_member_minor: int
+    day_pass_minor: int
     day_pass_hours: int
     reload: Reload
     convertible: bool
@@ -174,7 +172,7 @@ class Threshold(Rules, frozen=True):
     """From this amount on the action needs a second person; "0.00" is every time."""
 
     action: ApprovedAction
-    from_minor: Amount = msgspec.field(name="from")
+    from_minor: int
 
 
 class Approvals(Rules, frozen=True):

@@ -35,7 +35,7 @@ class AdoptedVersion(msgspec.Struct, frozen=True):
 
 
 class RulebookState(msgspec.Struct, frozen=True):
-    """The adopted versions of one rulebook, the earliest first, revisions after what they correct."""
+    """The adopted versions of one rulebook by date, a revision after what it corrects."""
 
     name: str
     versions: tuple[AdoptedVersion, ...]
@@ -47,10 +47,6 @@ class RulebookState(msgspec.Struct, frozen=True):
                 return version
         first = self.versions[0].valid_from
         return [version for version in self.versions if version.valid_from == first][-1]
-
-    def revisions(self, valid_from: date) -> int:
-        """Count the adopted texts of a date."""
-        return sum(version.valid_from == valid_from for version in self.versions)
 
 
 def evolve(state: RulebookState | None, event: Event) -> RulebookState:

@@ -2,23 +2,21 @@
 
 from typing import Literal
 
-import msgspec
-
-from ledger.rulebooks.values import Amount, BetType, Game, NoRule, Range, Rules, Street
+from ledger.rulebooks.values import BetType, Game, NoRule, Range, Rules, Street
 
 
 class Charge(Rules, frozen=True):
     """Pots of at least ``pots_from`` pay ``charge`` for each full ``per_full``."""
 
-    pots_from_minor: Amount = msgspec.field(name="pots_from")
-    charge_minor: Amount = msgspec.field(name="charge")
-    per_full_minor: Amount = msgspec.field(name="per_full")
+    pots_from_minor: int
+    charge_minor: int
+    per_full_minor: int
 
 
 class Cap(Range, frozen=True):
     """The most that a hand pays with so many players dealt in."""
 
-    cap_minor: Amount = msgspec.field(name="cap")
+    cap_minor: int
 
 
 class Band(Rules, frozen=True):
@@ -28,7 +26,7 @@ class Band(Rules, frozen=True):
     """
 
     limits: tuple[BetType, ...]
-    lower_limit_from_minor: Amount = msgspec.field(name="lower_limit_from")
+    lower_limit_from_minor: int
     charges: tuple[Charge, ...]
     caps: tuple[Cap, ...]
 
@@ -57,8 +55,8 @@ class ShareOfRake(Rules, frozen=True, tag_field="kind", tag="share-of-rake"):
 class FixedDrop(Rules, frozen=True, tag_field="kind", tag="fixed-drop"):
     """The pool gets a fixed amount out of each raked pot of at least ``pots_from``."""
 
-    pots_from_minor: Amount = msgspec.field(name="pots_from")
-    drop_minor: Amount = msgspec.field(name="drop")
+    pots_from_minor: int
+    drop_minor: int
 
 
 class Qualifying(Rules, frozen=True):

@@ -13,7 +13,7 @@ import msgspec
 from ledger.money import DIGITS, minor
 from ledger.rulebooks.checks import contradictions
 from ledger.rulebooks.schema import Rulebook
-from ledger.rulebooks.values import Amount
+from ledger.rulebooks.values import Rules
 
 
 class RulebookError(Exception):
@@ -41,15 +41,9 @@ def parse(text: str, file: str) -> Rulebook:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise RulebookError(file, "", f"is not TOML: {error}") from error
-    currency = raw.get("amounts_in")
-
-    def convert(kind: type, value: Any) -> Any:
-        if kind is not Amount:
-            raise TypeError(f"nothing converts {kind.__name__}")
-        return _amount(value, currency)
-
+    in_minor_units = _in_minor_units(raw, raw.get("amounts_in"), "", file)
     try:
-        rulebook = msgspec.convert(raw, Rulebook, dec_hook=convert)
+        rulebook = msgspec.convert(in_minor_units, Rulebook)
     except msgspec.ValidationError as error:
         raise RulebookError(file, *_key_and_message(str(error))) from error
     for key, message in contradictions(rulebook):
@@ -57,15 +51,47 @@ def parse(text: str, file: str) -> Rulebook:
     return rulebook
 
 
-def _amount(value: Any, currency: Any) -> Amount:
+def _amount_keys(kind: type[Rules]) -> frozenset[str]:
+    own = {
+        field.encode_name for field in msgspec.structs.fields(kind) if field.name.endswith("_minor")
+    }
+    return frozenset(own).union(*(_amount_keys(part) for part in kind.__subclasses__()))
+
+
+_AMOUNT_KEYS = _amount_keys(Rules)
+
+
+def _in_minor_units(value: Any, currency: Any, key: str, file: str) -> Any:
+    """Copy what TOML gave, with every amount as minor units."""
+    if isinstance(value, list):
+        return [
+            _in_minor_units(item, currency, f"{key}[{number}]", file)
+            for number, item in enumerate(value)
+        ]
+    if not isinstance(value, dict):
+        return value
+    copy = {}
+    for name, item in value.items():
+        path = f"{key}.{name}" if key else name
+        if name in _AMOUNT_KEYS and item != "none":
+            copy[name] = _amount(item, currency, path, file)
+        else:
+            copy[name] = _in_minor_units(item, currency, path, file)
+    return copy
+
+
+def _amount(value: Any, currency: Any, key: str, file: str) -> int:
     if not isinstance(value, str):
-        raise ValueError(f'an amount is written in quotes, "0.75", not {value!r}')
-    if currency not in DIGITS:
-        raise ValueError(f"an amount, but amounts_in is {currency!r}")
-    amount = minor(value, currency)
+        raise RulebookError(file, key, f"an amount is written in quotes, not {value!r}")
+    if not isinstance(currency, str) or currency not in DIGITS:
+        raise RulebookError(file, "amounts_in", f"{currency!r} is no currency, but {key} an amount")
+    try:
+        amount = minor(value, currency)
+    except ValueError as error:
+        raise RulebookError(file, key, str(error)) from error
     if amount < 0:
-        raise ValueError(f"{value!r} is negative")
-    return Amount(amount)
+        raise RulebookError(file, key, f"{value!r} is negative")
+    return amount
 
 
 def _key_and_message(error: str) -> tuple[str, str]:

@@ -4,13 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from ledger.rulebooks.values import Amount, BetType, Game, NoRule, Range, Rank, Rules
-
-
-class MaximumBuyIn(Rules, frozen=True):
-    """The most that a player may bring to a table."""
-
-    amount_minor: Amount = msgspec.field(name="amount")
+from ledger.rulebooks.values import BetType, Game, NoRule, Range, Rank, Rules
 
 
 class BuyIn(Rules, frozen=True):
@@ -22,9 +16,9 @@ class BuyIn(Rules, frozen=True):
 
     games: tuple[Game, ...]
     limits: tuple[BetType, ...]
-    lower_limit_minor: Amount = msgspec.field(name="lower_limit")
-    minimum_minor: Amount = msgspec.field(name="minimum")
-    maximum: MaximumBuyIn | NoRule
+    lower_limit_minor: int
+    minimum_minor: int
+    maximum_minor: int | NoRule
 
 
 class Tables(Rules, frozen=True):

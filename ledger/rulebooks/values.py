@@ -88,12 +88,15 @@ FINDING_CODES: Final[tuple[str, ...]] = (
 )
 
 
-class Amount(int):
-    """An amount in minor units, written in the rulebook as a decimal string: ``"0.75"``."""
+def _key(field: str) -> str:
+    return field.removesuffix("_minor")
 
 
-class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A part of a rulebook: every key must be there, and no other."""
+class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename=_key):
+    """A part of a rulebook: every key must be there, and no other.
+
+    A field ``cap_minor`` is the key ``cap``, written as a decimal string: ``cap = "0.75"``.
+    """
 
 
 class Range(Rules, frozen=True):

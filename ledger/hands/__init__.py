@@ -1,0 +1,1 @@
+"""Hands: what was played, what it moved, and how it is judged."""

@@ -1,0 +1,1 @@
+"""Progressive jackpots: what is paid into them."""
