@@ -1,0 +1,106 @@
+"""The HTTP application: ``create_app`` is the factory that uvicorn is given."""
+
+import gc
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+
+from fastapi import FastAPI
+from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.routing import Route
+
+from api import cashier, hands, health, logs, players, problems, requests, rulebooks, tables
+from api.auth import Verifier
+from api.edge import Edge, on_http_exception, on_invalid, on_problem, on_refused
+from api.idempotency import FieldDigests, Running
+from api.metrics import Metrics
+from api.middleware import HOT, EdgeMiddleware
+from api.openapi import describe
+from api.reads import Reads
+from api.settings import EdgeSettings
+from ledger.core import Refused
+from ledger.identity import Identity
+from ledger.journal import Journal
+from ledger.writer import Writer
+
+ROUTERS = (
+    players.router,
+    cashier.router,
+    tables.router,
+    hands.router,
+    rulebooks.router,
+    requests.router,
+    health.router,
+    problems.router,
+)
+
+
+def create_app(settings: EdgeSettings | None = None) -> FastAPI:
+    """Make the application of one process; without settings they are read from the environment."""
+    settings = settings or EdgeSettings()
+    logs.configure()
+    app = FastAPI(
+        title="cardroom-ledger",
+        lifespan=_lifespan(settings),
+        redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False},
+        redoc_url=None,
+    )
+    app.state.metrics = Metrics(partial(health.gauges, app))
+    # First in line: a room posts a thousand hands for every other request.
+    app.router.routes.insert(0, Route(HOT, hands.PostHands(app, settings), methods=["POST"]))
+    for router in ROUTERS:
+        app.include_router(router)
+    app.add_middleware(
+        EdgeMiddleware,
+        metrics=app.state.metrics,
+        max_body_bytes=settings.command_body_limit,
+        log_every=settings.log_every_hands,
+    )
+    app.add_exception_handler(problems.Problem, on_problem)
+    app.add_exception_handler(Refused, on_refused)
+    app.add_exception_handler(HTTPException, on_http_exception)
+    app.add_exception_handler(RequestValidationError, on_invalid)
+    describe(app)
+    return app
+
+
+def _lifespan(
+    settings: EdgeSettings,
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        edge = await run_in_threadpool(_open, settings)
+        app.state.edge = edge
+        try:
+            await rulebooks.adopt_shipped(edge, settings.network)
+            # What lives as long as the process is never garbage: looking through it at every
+            # collection is what made single posts wait.
+            gc.collect()
+            gc.freeze()
+            yield
+        finally:
+            await run_in_threadpool(edge.writer.stop)
+            edge.reads.close()
+
+    return lifespan
+
+
+def _open(settings: EdgeSettings) -> Edge:
+    dsn = settings.database_url.get_secret_value()
+    reads = Reads(dsn, settings.read_connections)
+    reads.open()
+    journal = Journal(dsn, writer=settings.writer_name)
+    writer = Writer(journal, queue_limit=settings.queue_limit)
+    writer.start()
+    return Edge(
+        verifier=Verifier(settings.verification_key, settings.jwt_algorithm),
+        identity=Identity(settings.identity_key_bytes),
+        digests=FieldDigests(settings.identity_key_bytes),
+        running=Running(),
+        writer=writer,
+        reads=reads,
+        settings=settings,
+    )

@@ -1,0 +1,25 @@
+"""One structured line per request: who, what, how long, up to which position; no personal data."""
+
+import sys
+from typing import Any
+
+import msgspec
+import structlog
+
+
+def configure() -> None:
+    """Send the process's log lines to standard output as JSON, one object a line."""
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.JSONRenderer(serializer=_encode),
+        ],
+        wrapper_class=structlog.BoundLogger,
+        logger_factory=structlog.BytesLoggerFactory(sys.stdout.buffer),
+        cache_logger_on_first_use=True,
+    )
+
+
+def _encode(entry: Any, **_: Any) -> bytes:
+    return msgspec.json.encode(entry, enc_hook=str)

@@ -1,0 +1,78 @@
+"""What ``/metrics`` shows of one API process."""
+
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+"""Upper bounds of the duration histogram in seconds."""
+
+
+class Gauge(NamedTuple):
+    """A value that is looked up when somebody asks for it."""
+
+    name: str
+    help: str
+    value: float
+
+
+class _AtScrape(Collector):
+    def __init__(self, gauges: Callable[[], Iterable[Gauge]]) -> None:
+        self._gauges = gauges
+
+    def collect(self) -> Iterable[Metric]:
+        for gauge in self._gauges():
+            yield GaugeMetricFamily(gauge.name, gauge.help, value=gauge.value)
+
+    def describe(self) -> Iterable[Metric]:
+        # Said to be empty so that registering does not ask the database.
+        return ()
+
+
+class Metrics:
+    """Counters of one API process, and the gauges that are looked up at a scrape."""
+
+    def __init__(self, gauges: Callable[[], Iterable[Gauge]]) -> None:
+        self._registry = CollectorRegistry()
+        self._registry.register(_AtScrape(gauges))
+        self.requests = Counter(
+            "cardroom_requests",
+            "HTTP requests by route and status.",
+            ["method", "route", "status"],
+            registry=self._registry,
+        )
+        self.duration = Histogram(
+            "cardroom_request_seconds",
+            "Time from the first byte of a request to the last of its answer.",
+            ["route"],
+            buckets=BUCKETS,
+            registry=self._registry,
+        )
+        self.hands = Counter(
+            "cardroom_hands",
+            "Posted hands by what became of them.",
+            ["status"],
+            registry=self._registry,
+        )
+        self._request_children: dict[tuple[str, str, int], Counter] = {}
+        self._duration_children: dict[str, Histogram] = {}
+
+    def observe(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count one answered request. ``route`` is a path template, never a path."""
+        # labels() costs more than counting does: its children are remembered.
+        key = (method, route, status)
+        counter = self._request_children.get(key)
+        if counter is None:
+            counter = self._request_children[key] = self.requests.labels(method, route, str(status))
+            self._duration_children.setdefault(route, self.duration.labels(route))
+        counter.inc()
+        self._duration_children[route].observe(seconds)
+
+    def exposition(self) -> bytes:
+        """Write everything in the Prometheus text format."""
+        return generate_latest(self._registry)

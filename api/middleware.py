@@ -1,0 +1,138 @@
+"""What happens to every request: its id, the limit of its body, its log line, its count.
+
+Plain ASGI: a middleware of Starlette's own kind costs a task group per request.
+"""
+
+import traceback
+from time import perf_counter
+from typing import Final
+from uuid import uuid4
+
+import structlog
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.metrics import Metrics
+from api.problems import Problem, answer
+
+HOT: Final = "/v1/hands"
+"""The one route that reads its own body, to its own limit, and is logged in samples."""
+
+_VISIBLE = frozenset(map(chr, range(0x21, 0x7F)))
+
+
+class EdgeMiddleware:
+    """Gives every request an id and answers for whatever nobody else answered for."""
+
+    def __init__(
+        self, app: ASGIApp, *, metrics: Metrics, max_body_bytes: int, log_every: int
+    ) -> None:
+        self.app = app
+        self._metrics = metrics
+        self._max_body_bytes = max_body_bytes
+        self._log_every = log_every
+        self._unlogged = 0
+        self._log = structlog.get_logger("api")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        started = perf_counter()
+        request_id = _request_id(scope)
+        scope["request_id"] = request_id
+        id_header = (b"x-request-id", request_id.encode())
+        status = 0
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), id_header]
+            await send(message)
+
+        try:
+            if scope["path"] != HOT:
+                receive = self._limited(scope, receive)
+            await self.app(scope, receive, send_with_id)
+        except Problem as problem:
+            if not status:
+                scope["code"] = problem.code
+                await answer(problem, send_with_id, request_id)
+        except Exception as defect:
+            self._log.error("defect", request_id=request_id, **_places(defect))
+            if not status:
+                await answer(_defect(), send_with_id, request_id)
+        finally:
+            self._account(scope, status, perf_counter() - started)
+
+    def _limited(self, scope: Scope, receive: Receive) -> Receive:
+        limit = self._max_body_bytes
+        for name, value in scope["headers"]:
+            if name == b"content-length" and value.isdigit() and int(value) > limit:
+                raise too_large(limit)
+        size = 0
+
+        async def receive_limited() -> Message:
+            nonlocal size
+            message = await receive()
+            size += len(message.get("body", b""))
+            if size > limit:
+                raise too_large(limit)
+            return message
+
+        return receive_limited
+
+    def _account(self, scope: Scope, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", "unknown")
+        self._metrics.observe(scope["method"], route, status, seconds)
+        if route == HOT and status < 500:
+            self._unlogged += 1
+            if self._unlogged < self._log_every:
+                return
+            self._unlogged = 0
+        caller = scope.get("caller")
+        self._log.info(
+            "request",
+            request_id=scope["request_id"],
+            method=scope["method"],
+            route=route,
+            status=status,
+            ms=round(seconds * 1000, 3),
+            actor=caller.subject if caller else None,
+            network=caller.network if caller else None,
+            position=scope.get("position"),
+            code=scope.get("code"),
+        )
+
+
+def _defect() -> Problem:
+    return Problem("internal-error", "a defect of the ledger; the request id finds its log line")
+
+
+def too_large(limit: int) -> Problem:
+    """The problem of a body beyond the limit, in bytes; the connection ends with it."""
+    return Problem(
+        "body-too-large",
+        f"the body is larger than {limit} bytes",
+        headers={"Connection": "close"},
+        limit_bytes=limit,
+    )
+
+
+def _request_id(scope: Scope) -> str:
+    for name, value in scope["headers"]:
+        if name == b"x-request-id":
+            given: str = value.decode("latin-1")
+            if 0 < len(given) <= 128 and _VISIBLE.issuperset(given):
+                return given
+            break
+    return uuid4().hex
+
+
+def _places(defect: BaseException) -> dict[str, object]:
+    """Name a defect by its type and its lines of code: a message may hold what was posted."""
+    frames = traceback.extract_tb(defect.__traceback__)
+    return {
+        "type": f"{type(defect).__module__}.{type(defect).__qualname__}",
+        "at": [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames[-8:]],
+    }

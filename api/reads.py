@@ -1,0 +1,110 @@
+"""Reading: one snapshot of the database per answer, and a record of who read about whom."""
+
+import contextlib
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, Final
+
+import psycopg
+from psycopg import IsolationLevel
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from api.auth import Caller
+from api.problems import Problem
+from ledger.journal import Ledger
+
+PATIENCE_SECONDS: Final = 3.0
+"""How long a read waits for a connection before it is answered 503."""
+
+STATEMENT_TIMEOUT: Final = "10s"
+"""Longest single query of a read."""
+
+Connection = psycopg.Connection[Any]
+
+
+class Reads:
+    """A small pool of connections for answers, and cold loads of streams."""
+
+    def __init__(self, dsn: str, connections: int) -> None:
+        self._pool: ConnectionPool[Connection] = ConnectionPool(
+            dsn,
+            min_size=1,
+            max_size=connections,
+            open=False,
+            timeout=PATIENCE_SECONDS,
+            kwargs={"application_name": "reads"},
+            configure=_configure,
+            check=ConnectionPool.check_connection,
+            name="reads",
+        )
+        self._ledger = Ledger.at(dsn)
+
+    def open(self) -> None:
+        """Connect; raises when the database does not answer."""
+        self._pool.open(wait=True, timeout=30)
+
+    def close(self) -> None:
+        """Let the connections go."""
+        self._pool.close()
+        self._ledger.close()
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """Give a connection that sees one state of the database until the block ends."""
+        with self._connection() as connection, connection.transaction():
+            connection.execute("SET TRANSACTION READ ONLY")
+            yield connection
+
+    @contextlib.contextmanager
+    def _connection(self) -> Iterator[Connection]:
+        try:
+            with self._pool.connection() as connection:
+                yield connection
+        except (PoolTimeout, psycopg.OperationalError, psycopg.InterfaceError) as fault:
+            raise Problem("database-unavailable", "the database does not answer") from fault
+
+    def state(self, stream: str) -> tuple[Any, int]:
+        """Fold a stream as it is now; its state (None without events) and a position.
+
+        The position is one at which the state is true, the latest known.
+        """
+        with self.snapshot() as connection:
+            head = head_of(connection)
+        state, version = self._ledger.load(stream)
+        if not version:
+            return None, head
+        with self.snapshot() as connection:
+            row = connection.execute(
+                "SELECT notification_id FROM journal.events"
+                " WHERE originator_id = %s AND originator_version = %s",
+                [stream, version],
+            ).fetchone()
+        return state, max(head, row[0] if row else 0)
+
+    def record(
+        self, caller: Caller, what: str, subject: str, request_id: str, at: datetime
+    ) -> None:
+        """Write down that somebody is about to be shown something of a player.
+
+        A partner who reads of his own player is a party to the contract, not staff.
+        """
+        if caller.partner is not None:
+            return
+        with self._connection() as connection, connection.transaction():
+            connection.execute(
+                "INSERT INTO audit.reads (read_at, actor, network, what, subject, request_id)"
+                " VALUES (%s, %s, %s, %s, %s, %s)",
+                [at, caller.subject, caller.network, what, subject, request_id],
+            )
+
+
+def head_of(connection: Connection) -> int:
+    """Return the last position of the journal."""
+    row = connection.execute("SELECT max(last_position) FROM journal.commits").fetchone()
+    return int(row[0]) if row and row[0] is not None else 0
+
+
+def _configure(connection: Connection) -> None:
+    connection.isolation_level = IsolationLevel.REPEATABLE_READ
+    connection.execute(f"SET statement_timeout = '{STATEMENT_TIMEOUT}'")
+    connection.commit()
