@@ -60,7 +60,6 @@ check: setup
 
 lock: setup
 	$(COMPILE) --output-file requirements.lock
-	@touch $(READY) --date=@0
 
 clean:
 	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis \

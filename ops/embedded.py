@@ -65,6 +65,10 @@ class DatabaseProblem(Exception):
     """The embedded database cannot be run, and what to do about it."""
 
 
+class AlreadyRunning(DatabaseProblem):
+    """Another process runs the database in this folder."""
+
+
 class Account(NamedTuple):
     """The user that PostgreSQL runs as; never root, which PostgreSQL refuses."""
 
@@ -182,8 +186,8 @@ class EmbeddedPostgres:
     def start(self) -> None:
         """Start the server and wait until it answers; a new folder is initialised first.
 
-        Raises DatabaseProblem: another process runs it, the folder is of another major version,
-        or PostgreSQL's own reason.
+        Raises AlreadyRunning when another process runs it, and DatabaseProblem when the folder is
+        of another major version, or with PostgreSQL's own reason.
         """
         self._take_home()
         try:
@@ -199,6 +203,29 @@ class EmbeddedPostgres:
         except BaseException:
             self.stop()
             raise
+
+    def attach(self) -> None:
+        """Learn how to connect to the server that another process runs on this folder.
+
+        Raises DatabaseProblem when it does not answer; ``stop`` leaves that server alone.
+        """
+        end = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                lines = (self.data / "postmaster.pid").read_text().splitlines()
+                self.port = int(lines[3])
+                self._read_passwords()
+                psycopg.connect(self.dsn(), connect_timeout=5).close()
+            except (OSError, IndexError, psycopg.OperationalError) as error:
+                if time.monotonic() > end:
+                    raise DatabaseProblem(f"{self.data} is in use and does not answer.") from error
+                time.sleep(0.1)
+            else:
+                return
+
+    def poll(self) -> int | None:
+        """Return how PostgreSQL ended, or None while it runs."""
+        return None if self.process is None else self.process.poll()
 
     def stop(self) -> None:
         """Stop the server: running transactions are rolled back, and what is committed is kept."""
@@ -238,7 +265,7 @@ class EmbeddedPostgres:
         except BlockingIOError:
             holder = os.pread(lock, 20, 0).decode().strip() or "unknown"
             os.close(lock)
-            raise DatabaseProblem(
+            raise AlreadyRunning(
                 f"The database in {self.home} is already run by process {holder}. "
                 "Stop that one first, or set CARDROOM_DATA_DIR to another folder."
             ) from None

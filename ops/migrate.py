@@ -15,7 +15,7 @@ OLDEST_SERVER = 150000
 
 
 class UnusableDatabase(Exception):
-    """The database cannot hold the books: too old a server, or a later version's tables."""
+    """The database cannot hold the books: not reached, too old, or with a later version's tables."""
 
 
 def migrate(dsn: str) -> str:
@@ -24,12 +24,13 @@ def migrate(dsn: str) -> str:
     The connection must be the owner's. Returns the revision that the database is at; a database
     that is up to date is left as it is. Raises UnusableDatabase.
     """
-    with psycopg.connect(dsn) as connection:
-        version = connection.info.server_version
-        if version < OLDEST_SERVER:
-            raise UnusableDatabase(
-                f"PostgreSQL {version // 10000} is too old: 15 or newer is needed."
-            )
+    try:
+        with psycopg.connect(dsn) as connection:
+            version = connection.info.server_version
+    except psycopg.OperationalError as error:
+        raise UnusableDatabase(f"The database cannot be reached: {error}") from None
+    if version < OLDEST_SERVER:
+        raise UnusableDatabase(f"PostgreSQL {version // 10000} is too old: 15 or newer is needed.")
     config = Config()
     config.set_main_option("script_location", str(SCRIPTS).replace("%", "%%"))
     config.attributes["dsn"] = dsn

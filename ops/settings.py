@@ -1,6 +1,7 @@
-"""Everything that can be set, read from the environment: ``CARDROOM_`` and the name in capitals.
+"""What an installation is told by its environment: ``CARDROOM_`` and the name in capitals.
 
-``load`` reads the settings and, for the embedded default, makes up the keys that are missing.
+``load`` reads these settings and, for the embedded default, makes up the keys that are missing.
+The limits of the API are in ``api.settings``; ``cardroom settings`` prints all of them.
 """
 
 import os
@@ -11,6 +12,9 @@ from typing import Literal, Self
 from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from api.auth import Algorithm
+from api.settings import HexKey
+
 KEY_BYTES = 32
 
 
@@ -19,102 +23,74 @@ class UnusableSettings(Exception):
 
 
 class Settings(BaseSettings):
-    """The settings of one installation."""
+    """The settings of one installation; each is documented by its docstring."""
 
-    model_config = SettingsConfigDict(env_prefix="CARDROOM_", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="CARDROOM_", extra="ignore", frozen=True, use_attribute_docstrings=True
+    )
 
-    database_url: SecretStr | None = Field(
-        default=None,
-        description="Connection string of the application's role on PostgreSQL 15 or newer. "
-        "Not set: the embedded database in data_dir.",
-    )
-    owner_database_url: SecretStr | None = Field(
-        default=None,
-        description="Connection string of the role that owns the tables, for migrations. "
-        "Not set: database_url is used for both, and triggers alone keep the journal append-only.",
-    )
-    data_dir: Path = Field(
-        default=Path("var"),
-        description="Folder of the embedded database and of the keys made up for it.",
-    )
-    embedded_port: int = Field(
-        default=0,
-        ge=0,
-        le=65535,
-        description="Port of the embedded database on 127.0.0.1; 0: a free one.",
-    )
-    host: str = Field(default="127.0.0.1", description="Address that the API listens on.")
-    port: int = Field(
-        default=8000, ge=0, le=65535, description="Port that the API listens on; 0: a free one."
-    )
-    network: str = Field(
-        default="entraction",
-        pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$",
-        description="Network that requests are for when their token names none.",
-    )
-    api_processes: int = Field(
-        default=1, ge=1, le=64, description="How many processes serve the API on the same port."
-    )
-    identity_key: SecretStr | None = Field(
-        default=None,
-        description="Key of the hashes that stand for persons, nicknames and references: 64 hex "
-        "digits. It must never change: with another one nobody is recognised. Needed with "
-        "database_url; made up and kept in data_dir/identity.key otherwise.",
-    )
-    jwt_key: SecretStr | None = Field(
-        default=None,
-        description="Key that tokens are signed with: 64 hex digits. Needed with database_url; "
-        "made up and kept in data_dir/jwt.key otherwise. Another one ends all tokens.",
-    )
-    queue_limit: int = Field(
-        default=20_000,
-        ge=1,
-        description="How many commands may wait for the writer of a process; beyond: 503.",
-    )
-    batch_limit: int = Field(
-        default=1_000, ge=1, description="How many commands the writer appends in one commit."
-    )
-    body_limit: int = Field(
-        default=16 * 1024 * 1024, ge=1024, description="Largest body of a request, in bytes."
-    )
-    log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="Least severe log lines that are written."
-    )
-    shutdown_seconds: int = Field(
-        default=20, ge=1, description="How long a process may take to finish its requests."
-    )
+    database_url: SecretStr | None = None
+    """Connection string of the application's role on PostgreSQL 15 or newer; not set: the
+    embedded database in the data folder."""
+
+    owner_database_url: SecretStr | None = None
+    """Connection string of the role that owns the tables, for migrations; not set: the
+    application's role owns them, and triggers alone keep the journal append-only."""
+
+    data_dir: Path = Path("var")
+    """Folder of the embedded database and of the keys that were made up for it."""
+
+    embedded_port: int = Field(default=0, ge=0, le=65535)
+    """Port of the embedded database on 127.0.0.1; 0: a free one."""
+
+    host: str = "127.0.0.1"
+    """Address that the API listens on."""
+
+    port: int = Field(default=8000, ge=0, le=65535)
+    """Port that the API listens on; 0: a free one."""
+
+    api_processes: int = Field(default=1, ge=1, le=64)
+    """Processes that serve the API on that port."""
+
+    network: str = Field(default="entraction", pattern="^[a-z0-9-]{1,64}$")
+    """Network whose rulebooks are adopted at start-up, and that printed tokens are for."""
+
+    identity_key: HexKey | None = None
+    """Key (64 hex digits) of the hashes that stand for persons, nicknames and references. It never
+    changes: with another one nobody is recognised. Needed with a database URL, the same in every
+    process and on every machine; otherwise made up and kept in ``identity.key`` of the data
+    folder."""
+
+    jwt_algorithm: Algorithm = "HS256"
+    """HS256: tokens of the local issuer; RS256 or ES256: tokens of an issuer of your own."""
+
+    jwt_key: HexKey | None = None
+    """Secret (64 hex digits) of the local issuer. Another one ends all its tokens. Needed with a
+    database URL and HS256; otherwise made up and kept in ``jwt.key`` of the data folder."""
+
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """Least severe log lines that are written."""
+
+    shutdown_seconds: int = Field(default=20, ge=1)
+    """How long a process may take to finish what it has begun."""
 
     @model_validator(mode="after")
-    def _check_keys(self) -> Self:
-        for name in ("identity_key", "jwt_key"):
-            key: SecretStr | None = getattr(self, name)
-            if key is None:
-                if self.database_url is not None:
-                    raise ValueError(
-                        f"{name} is needed when database_url is set: "
-                        f"all processes, on all machines, must use the same one"
-                    )
-            elif not _is_key(key.get_secret_value()):
-                raise ValueError(f"{name} must be 64 hex digits")
-        if self.owner_database_url is not None and self.database_url is None:
-            raise ValueError("owner_database_url is set without database_url")
+    def _goes_together(self) -> Self:
+        if self.database_url is None:
+            if self.owner_database_url is not None:
+                raise ValueError("database_url is missing, owner_database_url is set")
+            return self
+        if self.identity_key is None:
+            raise ValueError("identity_key is needed with a database URL")
+        if self.jwt_key is None and self.jwt_algorithm == "HS256":
+            raise ValueError("jwt_key is needed with a database URL and HS256")
         return self
-
-    @property
-    def identity_key_bytes(self) -> bytes:
-        """The key for ``ledger.identity.Identity``."""
-        return _key_bytes(self.identity_key)
-
-    @property
-    def jwt_key_bytes(self) -> bytes:
-        """The key that tokens are signed with."""
-        return _key_bytes(self.jwt_key)
 
 
 def load() -> Settings:
     """Read the settings from the environment; an embedded installation gets its keys.
 
-    Raises UnusableSettings: a value is missing or wrong, or data_dir cannot be written.
+    Raises UnusableSettings: a value is missing or wrong, or the data folder cannot be written.
     """
     try:
         settings = Settings()
@@ -133,15 +109,21 @@ def load() -> Settings:
     return settings.model_copy(update=keys)
 
 
-def environment(settings: Settings) -> dict[str, str]:
-    """Return the environment in which a child process reads these same settings."""
-    values = os.environ.copy()
-    for name in Settings.model_fields:
-        value = getattr(settings, name)
-        if value is not None:
-            plain = value.get_secret_value() if isinstance(value, SecretStr) else value
-            values[f"CARDROOM_{name.upper()}"] = str(plain)
-    return values
+def environment(settings: Settings, database_url: str, writer: str) -> dict[str, str]:
+    """Return the environment of a child process, which works on this database."""
+    told = {
+        "DATABASE_URL": database_url,
+        "WRITER_NAME": writer,
+        "NETWORK": settings.network,
+        "JWT_ALGORITHM": settings.jwt_algorithm,
+        "LOG_LEVEL": settings.log_level,
+        "SHUTDOWN_SECONDS": str(settings.shutdown_seconds),
+    }
+    for name, key in (("IDENTITY_KEY", settings.identity_key), ("JWT_KEY", settings.jwt_key)):
+        if key is not None:
+            told[name] = key.get_secret_value()
+    values = {name: value for name, value in os.environ.items() if "OWNER_DATABASE" not in name}
+    return values | {f"CARDROOM_{name}": value for name, value in told.items()}
 
 
 def key_in(path: Path) -> str:
@@ -157,28 +139,22 @@ def key_in(path: Path) -> str:
         finally:
             partial.unlink()
     key = path.read_text().strip()
-    if not _is_key(key):
-        raise UnusableSettings(f"{path} is damaged: it must hold 64 hex digits.")
+    if len(key) != 2 * KEY_BYTES:
+        raise UnusableSettings(
+            f"{path} is damaged: a key has {2 * KEY_BYTES} hex digits. Restore it from a backup; "
+            "with another key, what the old one was used for is not recognised."
+        )
     return key
 
 
-def _is_key(text: str) -> bool:
-    return len(text) == 2 * KEY_BYTES and all(digit in "0123456789abcdefABCDEF" for digit in text)
-
-
-def _key_bytes(key: SecretStr | None) -> bytes:
-    if key is None:
-        raise UnusableSettings("The settings have no keys: read them with ops.settings.load().")
-    return bytes.fromhex(key.get_secret_value())
-
-
 def _explain(error: ValidationError) -> str:
+    """Say what is wrong with each setting, without its value: it may be a secret."""
     lines = []
     for problem in error.errors(include_url=False, include_input=False):
-        names = [f"CARDROOM_{str(part).upper()}" for part in problem["loc"][:1]]
         message = problem["msg"].removeprefix("Value error, ")
-        if not names:
-            first, _, rest = message.partition(" ")
-            names, message = [f"CARDROOM_{first.upper()}"], rest
-        lines.append(f"{names[0]}: {message}")
+        if problem["loc"]:
+            name = str(problem["loc"][0])
+        else:
+            name, _, message = message.partition(" ")
+        lines.append(f"CARDROOM_{name.upper()}: {message}")
     return "\n".join(lines)

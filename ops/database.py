@@ -1,0 +1,55 @@
+"""The database that a command works on: the operator's, or the embedded one, running or not."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from ops.embedded import APPLICATION, OWNER, AlreadyRunning, EmbeddedPostgres, home_in
+from ops.migrate import migrate
+from ops.settings import Settings
+
+
+class Database(NamedTuple):
+    """Connection strings: of the application's role, and of the role that owns the tables."""
+
+    application: str
+    owner: str
+
+
+@contextmanager
+def database(settings: Settings) -> Iterator[Database]:
+    """Give the database of the settings, migrated.
+
+    The embedded one is started for as long as it is needed, unless ``cardroom serve`` runs it.
+    Raises DatabaseProblem and UnusableDatabase.
+    """
+    configured = operators(settings)
+    if configured is not None:
+        migrate(configured.owner)
+        yield configured
+        return
+    server = EmbeddedPostgres(home_in(settings.data_dir), port=settings.embedded_port)
+    try:
+        server.start()
+    except AlreadyRunning:
+        server.attach()
+    try:
+        found = embedded(server)
+        migrate(found.owner)
+        yield found
+    finally:
+        server.stop()
+
+
+def operators(settings: Settings) -> Database | None:
+    """Return the database that the settings name, or None for the embedded default."""
+    if settings.database_url is None:
+        return None
+    application = settings.database_url.get_secret_value()
+    owner = settings.owner_database_url
+    return Database(application, application if owner is None else owner.get_secret_value())
+
+
+def embedded(server: EmbeddedPostgres) -> Database:
+    """Return the connection strings of an embedded server that runs."""
+    return Database(server.dsn(APPLICATION), server.dsn(OWNER))

@@ -1,0 +1,20 @@
+"""The process that keeps the projections up to date: ``python -m ops.projector``.
+
+It may be killed at any moment: a batch and its checkpoint are one transaction.
+"""
+
+from ops import logging
+from ops.settings import Settings
+from projections import runner
+
+
+def main() -> None:
+    """Follow the journal until the process is ended."""
+    settings = Settings()
+    logging.configure("projector", settings.log_level)
+    assert settings.database_url is not None
+    runner.run(settings.database_url.get_secret_value())
+
+
+if __name__ == "__main__":
+    main()
