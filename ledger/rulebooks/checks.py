@@ -82,7 +82,14 @@ def _game(key: str, game: GameRules, rulebook: Rulebook) -> Iterator[Contradicti
             yield f"{key}.forced_bets", "blinds, but the rulebook has no blinds"
         if game.bring_in_by != "none":
             yield f"{key}.bring_in_by", "a game with blinds has no bring-in"
-    elif game.bring_in_by != "none":
+        if game.acts_first == "bring-in":
+            yield f"{key}.acts_first", "a game with blinds has no bring-in"
+        return
+    if game.acts_first == "left-of-big-blind" or (
+        (game.acts_first == "bring-in") != (game.bring_in_by != "none")
+    ):
+        yield f"{key}.acts_first", "must fit the bring-in"
+    if game.bring_in_by != "none":
         if rulebook.bring_in == "none":
             yield f"{key}.bring_in_by", "the rulebook has no bring-in"
         if sorted(game.bring_in_by.suits) != ["c", "d", "h", "s"]:
@@ -191,6 +198,8 @@ def _jackpot(rulebook: Rulebook) -> Iterator[Contradiction]:
             yield "jackpot.contribution.share_bps", "must be 1 to 10000 basis points"
         if not isinstance(rulebook.rake, Rake):
             yield "jackpot.contribution", "a share of the rake, but the rulebook has no rake"
+    elif not isinstance(rulebook.rake, Rake):
+        yield "jackpot.contribution", "a drop from raked pots, but the rulebook has no rake"
     elif jackpot.contribution.drop_minor > jackpot.contribution.pots_from_minor:
         yield "jackpot.contribution.drop", "is more than the smallest pot that it is taken from"
     for game in jackpot.excluded_games:

@@ -94,6 +94,14 @@ class ArtificialAllIn(Rules, frozen=True):
     misuse: tuple[Literal["warning", "account-closed"], ...]
 
 
+class Interruptions(Rules, frozen=True):
+    """What becomes of a hand that does not end as it should. Source: K 10.1.7, G, L."""
+
+    server_crash: Literal["hand-cancelled-money-to-accounts"] | NoRule
+    misdeal: Literal["hand-void-stakes-returned"] | NoRule
+    quitter_before_betting: Literal["forfeits-ante"] | NoRule
+
+
 class Timing(Rules, frozen=True):
     """Seconds that a player has. Source: K 10.9.5, K 10.10.6, E, D."""
 
@@ -122,9 +130,10 @@ class SpreadLimit(Rules, frozen=True):
 
 
 class NoLimit(Rules, frozen=True):
-    """Source: K 10.2.4, G, L."""
+    """Source: K 10.2.4, G, L. A table limit, where there is one, is the table's own."""
 
     minimum_bet: Literal["big-blind", "ante"]
+    maximum_bet: Literal["table-limit"] | NoRule
 
 
 class PotLimit(Rules, frozen=True):
@@ -137,7 +146,7 @@ class PotLimit(Rules, frozen=True):
 class Limits(Rules, frozen=True):
     """The betting structures on offer; the key is the bet type of a posted hand."""
 
-    raise_at_least: Literal["previous-bet-or-raise"]
+    raise_at_least: Literal["previous-bet-or-raise"] | NoRule
     short_all_in_reopens: bool
     no: NoLimit | NoRule = msgspec.field(name="NL")
     pot: PotLimit | NoRule = msgspec.field(name="PL")
@@ -183,13 +192,17 @@ class GameRules(Rules, frozen=True):
     """One game as this operator deals it. Source: K 10.3-10.12, G.
 
     ``rounds_at_lower_limit`` is for fixed limit; ``double_bet_on_open_pair`` for stud's fourth
-    street; ``odd_chip`` says which tied winner is first.
+    street. Whoever is as high as another on the table acts, and gets an odd chip, in the order
+    from the left of the dealer or his box.
     """
 
     max_players: int
     forced_bets: Literal["blinds", "ante"]
     bring_in_by: BringInBy | NoRule
+    acts_first: Literal["left-of-big-blind", "bring-in", "left-of-dealer"]
+    acts_first_later: Literal["left-of-dealer", "highest-showing"]
     decks: tuple[Deck, ...]
+    deck_runs_short: Literal["shared-card", "reshuffle-without-own-discards"] | NoRule
     rounds_at_lower_limit: int
     double_bet_on_open_pair: bool
     odd_chip: Literal["left-of-dealer", "dealt-first"]

@@ -19,6 +19,7 @@ from ledger.rulebooks.play import (
     Blinds,
     BringIn,
     GameRules,
+    Interruptions,
     Limits,
     OddChip,
     Tables,
@@ -49,6 +50,7 @@ class Rulebook(Rules, frozen=True):
     all_in: AllIn
     artificial_all_in: ArtificialAllIn | NoRule
     timing: Timing
+    interruptions: Interruptions
     limits: Limits
     games: dict[Game, GameRules]
     odd_chip: OddChip
