@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from ledger.core import Book, Context, Event, Kind, Refused, Retry
+from ledger.core import Book, Context, Kind, Refused, Retry
 from ledger.players.events import DebtCollected, PlayerState, player_stream
 from ledger.rulebooks.schema import Rulebook
 
@@ -83,7 +83,7 @@ def affordable(player: PlayerState, currency: str, amount_minor: int) -> None:
 
 def debt_collected(
     player: PlayerState, currency: str, credited_minor: int, rulebook: Rulebook, context: Context
-) -> list[Event]:
+) -> list[DebtCollected]:
     """Take what the player owes from what is credited to him, where the rulebook says so."""
     if rulebook.funds.debts_collected == "none":
         return []
