@@ -8,7 +8,12 @@ import structlog
 
 
 def configure() -> None:
-    """Send the process's log lines to standard output as JSON, one object a line."""
+    """Send the process's log lines to standard output as JSON, one object a line.
+
+    Whoever has configured them already, as the supervised process has, is not overruled.
+    """
+    if structlog.is_configured():
+        return
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,

@@ -26,7 +26,9 @@ HexKey = Annotated[SecretStr, AfterValidator(_is_key)]
 class EdgeSettings(BaseSettings):
     """Settings of one API process; the environment is read when one is made."""
 
-    model_config = SettingsConfigDict(env_prefix="CARDROOM_", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="CARDROOM_", extra="ignore", frozen=True, use_attribute_docstrings=True
+    )
 
     database_url: SecretStr
     """PostgreSQL connection string of the application's role."""
@@ -63,6 +65,8 @@ class EdgeSettings(BaseSettings):
     """Most hands in one batch."""
 
     read_connections: int = Field(default=4, ge=1, le=64)
+    """Connections that answer reads."""
+
     log_every_hands: int = Field(default=100, ge=1)
     """One request in so many that post hands is logged; every defect is."""
 

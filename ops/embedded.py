@@ -41,6 +41,9 @@ ADMIN = "postgres"
 OWNER = "cardroom_owner"
 APPLICATION = "cardroom_app"
 
+ELSEWHERE = Path("/var/lib")
+"""Where root puts a database that cannot be in the data folder; it survives a restart."""
+
 SOCKET_PATH_LIMIT = 100
 """A socket's path holds 107 bytes on Linux, 103 on macOS; ``.s.PGSQL.65535`` goes into them."""
 
@@ -111,7 +114,7 @@ def home_in(data_dir: Path) -> Path:
     """Return where the embedded database of a data folder lives: in it, if its user gets there.
 
     For root with a data folder below, say, ``/root``, which others may not enter, it is a folder
-    of its own under ``/var/lib``; the permissions of the folders above are left alone.
+    of its own in ELSEWHERE; the permissions of the folders above are left alone.
     """
     home = data_dir.resolve() / "postgres"
     account = account_for(home)
@@ -120,7 +123,7 @@ def home_in(data_dir: Path) -> Path:
     marker = home.parent / "postgres.elsewhere"
     if marker.exists():
         return Path(marker.read_text().strip())
-    elsewhere = Path("/var/lib") / f"cardroom-{secrets.token_hex(6)}"
+    elsewhere = ELSEWHERE / f"cardroom-{secrets.token_hex(6)}"
     if not _may_enter(elsewhere.parent, account):
         raise DatabaseProblem(
             f"PostgreSQL does not run as root, and user {account.uid} may not enter {home.parent}. "
@@ -197,8 +200,7 @@ class EmbeddedPostgres:
             if not self.data.exists():
                 self._initialise()
             self._end_what_was_left_running()
-            self._launch()
-            self._wait_until_ready()
+            self._launch_when_free()
             self._create_roles()
         except BaseException:
             self.stop()
@@ -360,28 +362,59 @@ class EmbeddedPostgres:
 
         The lock is ours, so no other process answers for a server that runs on this folder.
         """
-        pid = self._running_postmaster()
+        pid = self._recorded_process()
         if pid is None:
             return
         end = time.monotonic() + STOP_SECONDS
-        os.kill(pid, signal.SIGINT)
-        while self._running_postmaster() == pid:
+        signalled = False
+        while self._works_here(pid):
+            if not signalled:
+                os.kill(pid, signal.SIGINT)
+                signalled = True
             if time.monotonic() > end:
                 raise DatabaseProblem(f"PostgreSQL (process {pid}) on {self.data} does not stop.")
             time.sleep(0.05)
+        if pid == self._recorded_process() and Path(f"/proc/{pid}").exists():
+            self._release_number()
 
-    def _running_postmaster(self) -> int | None:
-        """Return the process of ``postmaster.pid`` if it runs on this folder.
-
-        A stale file may hold the number of a process that is something else by now: only one that
-        works in the data folder is PostgreSQL's. Without ``/proc`` PostgreSQL's own check decides.
-        """
+    def _recorded_process(self) -> int | None:
         try:
-            pid = int((self.data / "postmaster.pid").read_text().split("\n", 1)[0])
-            folder = Path(f"/proc/{pid}/cwd").resolve(strict=True)
+            return int((self.data / "postmaster.pid").read_text().split("\n", 1)[0])
         except (OSError, ValueError):
             return None
-        return pid if folder == self.data else None
+
+    def _works_here(self, pid: int) -> bool:
+        """Tell whether a process works in the data folder; without ``/proc`` the answer is no."""
+        try:
+            return Path(f"/proc/{pid}/cwd").resolve(strict=True) == self.data
+        except OSError:
+            return False
+
+    def _release_number(self) -> None:
+        """Make PostgreSQL ignore ``postmaster.pid`` of a crashed server whose number is reused.
+
+        Numbers come back soon after a restart of a machine, above all in a container, and then
+        PostgreSQL refuses to start. It takes its parent's number for a stale one: ours is written
+        there. The file itself stays, since PostgreSQL finds in it the shared memory that must be
+        free of old backends.
+        """
+        path = self.data / "postmaster.pid"
+        rest = path.read_text().split("\n", 1)[1]
+        path.write_text(f"{os.getpid()}\n{rest}")
+
+    def _launch_when_free(self) -> None:
+        """Launch; backends of a server that was killed may take a moment to notice it and go."""
+        end = time.monotonic() + STOP_SECONDS
+        while True:
+            self._launch()
+            try:
+                self._wait_until_ready()
+            except DatabaseProblem as problem:
+                if "shared memory block" not in str(problem) or time.monotonic() > end:
+                    raise
+                time.sleep(0.2)
+            else:
+                return
 
     def _launch(self) -> None:
         if self.port == 0:

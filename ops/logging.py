@@ -9,6 +9,7 @@ import sys
 import traceback
 
 import structlog
+from structlog.typing import EventDict
 
 from api import logs
 
@@ -18,8 +19,14 @@ LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 def configure(process: str, level: str) -> None:
     """Set up the log lines of this process; each says which process wrote it."""
     logs.configure()
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]))
-    structlog.contextvars.bind_contextvars(process=process)
+
+    def name(_logger: object, _method: str, values: EventDict) -> EventDict:
+        return {"process": process, **values}
+
+    structlog.configure(
+        processors=[name, *structlog.get_config()["processors"]],
+        wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
+    )
     root = logging.getLogger()
     root.handlers = [LibraryLines()]
     root.setLevel(LEVELS[level])

@@ -15,7 +15,7 @@ OLDEST_SERVER = 150000
 
 
 class UnusableDatabase(Exception):
-    """The database cannot hold the books: not reached, too old, or with a later version's tables."""
+    """The database cannot hold the books: out of reach, too old, or too new."""
 
 
 def migrate(dsn: str) -> str:
