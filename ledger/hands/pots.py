@@ -1,0 +1,137 @@
+"""Uncalled bets, main and side pots, and who may win each of them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from ledger.hands.contributions import Contribution
+
+AllInRule = Literal["matched", "finished"]
+
+
+class Pot(NamedTuple):
+    """A pot and the players (by their ids in the hand) who may win it."""
+
+    amount: int
+    entitled: tuple[int, ...]
+
+
+class Uncalled(NamedTuple):
+    """What nobody covered of one player's chips; ``blind`` when he never bet, only posted."""
+
+    player_id: int
+    amount: int
+    blind: bool
+
+
+def uncalled(players: Sequence[Contribution]) -> Uncalled | None:
+    """Find the chips that no other player covered, folded or not.
+
+    They are returned even to a player who has left. Dead money covers nothing.
+    Source: K 10.1.5, G.
+    """
+    top: Contribution | None = None
+    highest = second = 0
+    for one in players:
+        live = one.live
+        if live > highest:
+            highest, second, top = live, highest, one
+        elif live > second:
+            second = live
+    if top is None or highest == second:
+        return None
+    return Uncalled(top.player_id, highest - second, not top.bet)
+
+
+def pots_of(
+    players: Sequence[Contribution],
+    returned: Mapping[int, int],
+    rule: AllInRule,
+    added: int = 0,
+) -> list[Pot]:
+    """Divide what was put in, less what was returned, into the main pot and the side pots.
+
+    ``matched``: a player wins from each opponent, folded or not, at most what he himself put in
+    (K 10.1.5). ``finished``: an all-in player wins his stake once for each player who finished,
+    and the others play for the rest (G). Dead money, and money ``added`` from outside, belongs
+    to the main pot under ``matched`` and to the rest under ``finished``.
+    """
+    live = {one.player_id: one.live - returned.get(one.player_id, 0) for one in players}
+    total = added + sum(live.values()) + sum([one.dead for one in players])
+    finished = [one for one in players if one.dealt and not one.folded and one.live + one.dead]
+    if not finished:
+        return [Pot(total, ())] if total else []
+    stakes = [live[one.player_id] for one in finished]
+    level = rule == "matched" or len(finished) == 1 or not any([one.allin for one in finished])
+    if level and min(stakes) == max(live.values()):
+        return [Pot(total, tuple([one.player_id for one in finished]))]
+    if rule == "finished" and len(finished) > 1:
+        return _finished(finished, live, total)
+    return _matched(players, finished, live, total)
+
+
+def _matched(
+    players: Sequence[Contribution],
+    finished: Sequence[Contribution],
+    live: Mapping[int, int],
+    total: int,
+) -> list[Pot]:
+    pots: list[Pot] = []
+    below = 0
+    for level in sorted({live[one.player_id] for one in finished} - {0}):
+        amount = sum(min(stake, level) - min(stake, below) for stake in live.values())
+        entitled = tuple(one.player_id for one in finished if live[one.player_id] >= level)
+        pots.append(Pot(amount, entitled))
+        below = level
+    pots += _left_behind(players, live, below)
+    # What matches nothing is in the main pot.
+    rest = total - sum(pot.amount for pot in pots)
+    if not pots:
+        return [Pot(total, tuple(one.player_id for one in finished))]
+    return [Pot(pots[0].amount + rest, pots[0].entitled), *pots[1:]]
+
+
+def _left_behind(players: Sequence[Contribution], live: Mapping[int, int], below: int) -> list[Pot]:
+    """Settle what players bet against each other above everyone who stayed, and then all left.
+
+    A fold loses nothing to players who have folded before: the last one to leave such a pot was
+    alone in it, and it is his.
+    """
+    pots: list[Pot] = []
+    over = [one for one in players if live[one.player_id] > below]
+    for level in sorted({live[one.player_id] for one in over}):
+        inside = [one for one in over if live[one.player_id] >= level]
+        last = max(inside, key=lambda one: one.folded).player_id
+        amount = (level - below) * len(inside)
+        if pots and pots[-1].entitled == (last,):
+            amount += pots.pop().amount
+        pots.append(Pot(amount, (last,)))
+        below = level
+    return pots
+
+
+def _finished(finished: Sequence[Contribution], live: Mapping[int, int], total: int) -> list[Pot]:
+    pots: list[Pot] = []
+    below = 0
+    for level in sorted({live[one.player_id] for one in finished} - {0}):
+        entitled = tuple(one.player_id for one in finished if live[one.player_id] >= level)
+        pots.append(Pot((level - below) * len(entitled), entitled))
+        below = level
+    rest = total - sum(pot.amount for pot in pots)
+    if rest:
+        others = _others(finished)
+        if pots and pots[-1].entitled == others:
+            rest += pots.pop().amount
+        pots.append(Pot(rest, others))
+    return pots
+
+
+def _others(finished: Sequence[Contribution]) -> tuple[int, ...]:
+    """Name those who play for what all-in players cannot win: who is not all-in, else who bet most.
+
+    What counts is what they bet, not what was returned to them of it.
+    """
+    free = [one for one in finished if not one.allin]
+    if not free:
+        most = max(one.live for one in finished)
+        free = [one for one in finished if one.live == most]
+    return tuple(one.player_id for one in free)

@@ -1,0 +1,446 @@
+"""The money of a hand: what went back, what the pots hold, what left them, and who got the rest.
+
+Each check compares what was posted with what the rules give. What follows from an earlier
+discrepancy is no finding of its own: pots are checked after the posted returns, shares after the
+posted rake.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from ledger.hands import ohh
+from ledger.hands.contributions import Contribution, Tally
+from ledger.hands.findings import Findings
+from ledger.hands.ohh import Hand, UncalledReturn, Win
+from ledger.hands.pots import Pot, Uncalled, pots_of, uncalled
+from ledger.hands.rake import over_pots, rake_of
+from ledger.jackpots.contribution import contributes, drop_of
+from ledger.rulebooks import Rulebook
+
+_HALVED: Final = frozenset(("OmahaHiLo", "StudHiLo"))
+
+
+class Settlement(msgspec.Struct, gc=False):
+    """A hand's money as it was posted, ready to be booked, in minor units.
+
+    ``rakes`` and ``jackpots`` stand beside ``pots``, the main pot first.
+    """
+
+    returns: list[UncalledReturn]
+    pots: list[ohh.Pot]
+    rakes: list[int]
+    jackpots: list[int]
+    pot_total: int
+    rake: int
+    jackpot: int
+
+    def returned(self) -> dict[int, int]:
+        """Add up what went back to each player."""
+        total: dict[int, int] = {}
+        for one in self.returns:
+            total[one.player_id] = total.get(one.player_id, 0) + one.amount
+        return total
+
+
+def conserve(hand: Hand, tally: Tally, findings: Findings) -> Settlement | None:
+    """Check that no money appears or is lost; None when it does, for nothing can follow then."""
+    pots = hand.pots
+    if len(pots) > 1:
+        pots = sorted(pots, key=lambda pot: pot.number)
+        pots = [pot for pot in pots if pot.amount or pot.player_wins] or pots[:1]
+    pot_total = won = rake = jackpot = 0
+    for pot in pots:
+        pot_total += pot.amount
+        rake += pot.rake
+        jackpot += pot.jackpot
+        for win in pot.player_wins:
+            won += win.win_amount
+    returns = _returns(hand, tally, pot_total, findings)
+    if returns is None:
+        return None
+    if pot_total - rake - jackpot != won:
+        findings.add(
+            "money-not-conserved",
+            "pots",
+            "The pots less rake and jackpot are not what was won.",
+            expected=findings.text(pot_total - rake - jackpot),
+            posted=findings.text(won),
+        )
+        return None
+    settlement = Settlement(returns, pots, [rake], [jackpot], pot_total, rake, jackpot)
+    if len(pots) != 1:
+        _spread(hand, settlement)
+    return settlement
+
+
+def _spread(hand: Hand, settlement: Settlement) -> None:
+    """Set out which pot paid what of the posted rake and jackpot."""
+    pots = settlement.pots
+    if not hand.x_rake_is_for_hand:
+        settlement.rakes = [pot.rake for pot in pots]
+        settlement.jackpots = [pot.jackpot for pot in pots]
+        return
+    amounts = [pot.amount for pot in pots]
+    settlement.rakes = over_pots(settlement.rake, amounts)
+    left = [amount - rake for amount, rake in zip(amounts, settlement.rakes, strict=True)]
+    settlement.jackpots = over_pots(settlement.jackpot, left)
+
+
+def _returns(
+    hand: Hand, tally: Tally, pot_total: int, findings: Findings
+) -> list[UncalledReturn] | None:
+    put_in, posted = tally.put_in, hand.x_uncalled_returned
+    if posted is None:
+        left = put_in - pot_total
+        if left == 0:
+            return []
+        top = uncalled(list(tally.players.values()))
+        if top is not None and 0 < left <= tally.players[top.player_id].live:
+            return [UncalledReturn(player_id=top.player_id, amount=left)]
+    else:
+        back = sum([one.amount for one in posted])
+        if put_in - back == pot_total:
+            return posted if _possible(posted, tally, findings) else None
+        put_in -= back
+    findings.add(
+        "money-not-conserved",
+        "pots",
+        "What was put in, less what was returned, is not what the pots hold.",
+        expected=findings.text(put_in),
+        posted=findings.text(pot_total),
+    )
+    return None
+
+
+def _possible(posted: Sequence[UncalledReturn], tally: Tally, findings: Findings) -> bool:
+    """Check that nobody gets back more than he put in."""
+    back: dict[int, int] = {}
+    for number, one in enumerate(posted):
+        back[one.player_id] = back.get(one.player_id, 0) + one.amount
+        who = tally.players.get(one.player_id)
+        if who is None:
+            where = f"x_uncalled_returned[{number}].player_id"
+            findings.add("unknown-player", where, "Nobody with this id is in the hand.")
+            return False
+        if back[one.player_id] > who.put_in:
+            findings.add(
+                "money-not-conserved",
+                f"x_uncalled_returned[{number}].amount",
+                "More is returned to the player than he put in.",
+                expected=findings.text(who.put_in),
+                posted=findings.text(back[one.player_id]),
+            )
+            return False
+    return True
+
+
+# -- uncalled bets -----------------------------------------------------------------------------
+
+
+def reasoned(hand: Hand, tally: Tally) -> dict[int, int]:
+    """Return what the rules give back besides uncalled bets: the posts of who was not dealt in."""
+    if not hand.x_uncalled_returned:
+        return {}
+    return {
+        one.player_id: tally.players[one.player_id].put_in
+        for one in hand.x_uncalled_returned
+        if one.reason and one.player_id in tally.players and _only_posted(tally, one.player_id)
+    }
+
+
+def _only_posted(tally: Tally, player_id: int) -> bool:
+    who = tally.players[player_id]
+    return who.posted and not who.dealt and not who.bet
+
+
+def due_back(
+    tally: Tally, apart: Mapping[int, int], rulebook: Rulebook, posted_any: bool
+) -> Uncalled | None:
+    """Find the uncalled bet that the rulebook returns.
+
+    ``apart`` is what goes back for other reasons. Where unmatched blinds are treated as the site
+    treats them, ``posted_any`` says whether it returned anything.
+    """
+    players = list(tally.players.values())
+    if apart:
+        players = [one for one in players if one.player_id not in apart]
+    top = uncalled(players)
+    if top is not None and top.blind:
+        rule = rulebook.all_in.unmatched_blind
+        if rule == "stays-in-pot" or (rule == "as-posted" and not posted_any):
+            return None
+    return top
+
+
+def check_returns(
+    hand: Hand, tally: Tally, settlement: Settlement, rulebook: Rulebook, findings: Findings
+) -> None:
+    """Compare the posted returns with the rules. Source: K 10.1.5, G."""
+    apart = reasoned(hand, tally)
+    plain = settlement.returns
+    if apart:
+        plain = [one for one in plain if one.player_id not in apart]
+    due = due_back(tally, apart, rulebook, bool(plain))
+    if due is None:
+        right = not plain
+    else:
+        right = (
+            len(plain) == 1
+            and plain[0].player_id == due.player_id
+            and plain[0].amount == due.amount
+        )
+    back = settlement.returned() if apart else {}
+    if right and all(back[player] == amount for player, amount in apart.items()):
+        return
+    expected = dict(apart)
+    if due is not None:
+        expected[due.player_id] = due.amount
+    findings.add(
+        "wrong-uncalled-return",
+        "x_uncalled_returned",
+        "What nobody covered goes back to the player who bet it, and nothing else.",
+        expected=_by_player(expected, findings),
+        posted=_by_player(settlement.returned(), findings),
+    )
+
+
+def _by_player(amounts: Mapping[int, int], findings: Findings) -> list[dict[str, object]]:
+    return [
+        {"player": player, "amount": findings.text(amount)} for player, amount in amounts.items()
+    ]
+
+
+# -- pots --------------------------------------------------------------------------------------
+
+
+def check_pots(
+    tally: Tally, settlement: Settlement, rulebook: Rulebook, findings: Findings
+) -> None:
+    """Compare the posted pots with the rules, and their winners with who may win them."""
+    posted = settlement.pots
+    returned = settlement.returned() if settlement.returns else {}
+    expected = pots_of(list(tally.players.values()), returned, rulebook.all_in.rule, tally.added)
+    if [pot.amount for pot in posted] != [pot.amount for pot in expected]:
+        findings.add(
+            "wrong-pot",
+            "pots",
+            "The main pot and the side pots follow from what each player put in.",
+            expected=findings.texts(pot.amount for pot in expected),
+            posted=findings.texts(pot.amount for pot in posted),
+        )
+    for number, (pot, due) in enumerate(zip(posted, expected, strict=False)):
+        for win in pot.player_wins:
+            if win.player_id in due.entitled:
+                continue
+            where = f"pots[{number}].player_wins"
+            if win.player_id not in tally.players:
+                findings.add("unknown-player", where, "Nobody with this id is in the hand.")
+                continue
+            findings.add(
+                "wrong-pot-winner",
+                where,
+                "A player won a pot who folded or did not put enough into it.",
+                expected=list(due.entitled),
+                posted=[one.player_id for one in pot.player_wins],
+            )
+
+
+# -- rake and jackpot --------------------------------------------------------------------------
+
+
+def rake_due(hand: Hand, tally: Tally, pot_total: int, rake_posted: int, rulebook: Rulebook) -> int:
+    """Work out the rake of the whole hand. Source: K 10.1.9, D."""
+    rules = rulebook.rake
+    if rules == "as-posted":
+        return rake_posted
+    return rake_of(
+        rules,
+        game=hand.game,
+        bet_type=hand.bet_limit.bet_type,
+        currency=hand.money,
+        lower_limit_minor=lower_limit(hand),
+        pot_minor=pot_total,
+        players_dealt=len([one for one in tally.players.values() if one.dealt]),
+        streets_seen=tally.streets,
+    )
+
+
+def lower_limit(hand: Hand) -> int:
+    """Return the stakes that a rake schedule goes by: the big blind, else the small bet."""
+    spread = hand.x_spread
+    return (
+        hand.big_blind_amount
+        or hand.x_small_bet
+        or (spread[0] if spread else hand.ante_amount)
+        or 0
+    )
+
+
+def drop_due(
+    hand: Hand, pot_total: int, rake_minor: int, jackpot_posted: int, rulebook: Rulebook
+) -> int:
+    """Work out what leaves the pot for a jackpot besides the rake. Source: D."""
+    rules = rulebook.jackpot
+    if rules == "as-posted":
+        return jackpot_posted
+    if not takes_part(hand, rulebook):
+        return 0
+    return drop_of(rules, pot_minor=pot_total, rake_minor=rake_minor)
+
+
+def takes_part(hand: Hand, rulebook: Rulebook) -> bool:
+    """Tell whether hands of this kind contribute to the rulebook's jackpot. Source: D."""
+    rules = rulebook.jackpot
+    return rules != "as-posted" and contributes(
+        rules,
+        game=hand.game,
+        table_size=hand.table_size,
+        tournament=bool(hand.tournament),
+        currency=hand.money,
+    )
+
+
+def check_rake(
+    hand: Hand, tally: Tally, settlement: Settlement, rulebook: Rulebook, findings: Findings
+) -> None:
+    """Compare the posted rake, its division over the pots, and the jackpot with the rules."""
+    total, posted = settlement.pot_total, settlement.rake
+    due = rake_due(hand, tally, total, posted, rulebook)
+    if due != posted:
+        findings.add(
+            "wrong-rake",
+            "pots[0].rake",
+            "The rake follows from limit, stakes, players dealt in and the pots together.",
+            expected=findings.text(due),
+            posted=findings.text(posted),
+        )
+    elif len(settlement.pots) > 1 and not hand.x_rake_is_for_hand and rulebook.rake != "as-posted":
+        shares = over_pots(posted, [pot.amount for pot in settlement.pots])
+        if shares != settlement.rakes:
+            findings.add(
+                "wrong-rake",
+                "pots",
+                "The rake is divided over the pots by their size.",
+                expected=findings.texts(shares),
+                posted=findings.texts(settlement.rakes),
+            )
+    drop = drop_due(hand, total, due, settlement.jackpot, rulebook)
+    if drop != settlement.jackpot:
+        findings.add(
+            "wrong-jackpot",
+            "pots[0].jackpot",
+            "What leaves the pot for the jackpot is what the rulebook says.",
+            expected=findings.text(drop),
+            posted=findings.text(settlement.jackpot),
+        )
+
+
+# -- shares ------------------------------------------------------------------------------------
+
+
+def check_shares(
+    hand: Hand, settlement: Settlement, rulebook: Rulebook, findings: Findings
+) -> None:
+    """Compare what each winner got with his share of the pot after the posted rake."""
+    for number, pot in enumerate(settlement.pots):
+        net = pot.amount - settlement.rakes[number] - settlement.jackpots[number]
+        wins = pot.player_wins
+        if len(wins) == 1 and wins[0].win_amount == net:
+            continue
+        shares = shares_of(hand, wins, net, rulebook)
+        posted = [win.win_amount for win in wins]
+        if shares == posted:
+            continue
+        odd = len(shares) > 1 and sum(shares) == sum(posted) and _differ_by_units(shares, posted)
+        findings.add(
+            "wrong-odd-chip" if odd else "wrong-share",
+            f"pots[{number}].player_wins",
+            "Odd units go one to each winner in turn, nearest left of the dealer first."
+            if odd
+            else "Winners share a pot, less rake and jackpot, equally.",
+            expected=findings.texts(shares),
+            posted=findings.texts(posted),
+        )
+
+
+def _differ_by_units(shares: Sequence[int], posted: Sequence[int]) -> bool:
+    return all(abs(due - got) <= 1 for due, got in zip(shares, posted, strict=True))
+
+
+def shares_of(hand: Hand, wins: Sequence[Win], net: int, rulebook: Rulebook) -> list[int]:
+    """Divide a pot among its winners, in the order in which they were posted.
+
+    In a hi/lo game ``x_half`` says who won which half; the odd unit between them goes to high.
+    Without it, and where a street was run twice, the shares of several winners depend on cards
+    alone and stand as they were posted, as long as they are the whole pot.
+    Source: K 10.1.1, K 10.8.6.
+    """
+    if not wins:
+        return []
+    halves = {win.x_half for win in wins}
+    if halves == {"high", "low"}:
+        low = net // 2
+        return _by_half(hand, wins, net - low, low, rulebook)
+    if len(wins) > 1 and halves == {None} and _depends_on_cards(hand):
+        posted = [win.win_amount for win in wins]
+        return posted if sum(posted) == net else _equally(hand, wins, net, rulebook)
+    return _equally(hand, wins, net, rulebook)
+
+
+def _depends_on_cards(hand: Hand) -> bool:
+    streets = [round_.street for round_ in hand.rounds]
+    return hand.game in _HALVED or len(streets) != len(set(streets))
+
+
+def _by_half(hand: Hand, wins: Sequence[Win], high: int, low: int, rulebook: Rulebook) -> list[int]:
+    shares = [0] * len(wins)
+    for half, amount in (("high", high), ("low", low)):
+        indices = [index for index, win in enumerate(wins) if win.x_half == half]
+        divided = _equally(hand, [wins[index] for index in indices], amount, rulebook)
+        for index, share in zip(indices, divided, strict=True):
+            shares[index] = share
+    return shares
+
+
+def _equally(hand: Hand, wins: Sequence[Win], net: int, rulebook: Rulebook) -> list[int]:
+    share, odd = divmod(net, len(wins))
+    shares = [share] * len(wins)
+    if odd:
+        turns = odd_turns(hand, rulebook)
+        first = sorted(range(len(wins)), key=lambda index: turns.get(wins[index].player_id, 0))
+        for index in first[:odd]:
+            shares[index] += 1
+    return shares
+
+
+def odd_turns(hand: Hand, rulebook: Rulebook) -> dict[int, int]:
+    """Say in which order players come for odd units: nearest left of the dealer, or dealt first."""
+    game = rulebook.games.get(hand.game)  # type: ignore[call-overload]
+    if game is not None and game.odd_chip == "dealt-first":
+        turns: dict[int, int] = {}
+        for round_ in hand.rounds:
+            for action in round_.actions:
+                if action.action == "Dealt Cards" and action.player_id is not None:
+                    turns.setdefault(action.player_id, len(turns))
+        if len(turns) == len(hand.players):
+            return turns
+    round_table = max(hand.table_size, hand.dealer_seat, *(one.seat for one in hand.players)) + 1
+    return {
+        player.id: (player.seat - hand.dealer_seat - 1) % round_table for player in hand.players
+    }
+
+
+def expected_pots(
+    hand: Hand, tally: Tally, settlement: Settlement, rulebook: Rulebook
+) -> tuple[dict[int, int], list[Pot]]:
+    """Work out what the rules return and which pots they make, whatever was posted."""
+    apart = reasoned(hand, tally)
+    plain = [one for one in settlement.returns if one.player_id not in apart]
+    returned = dict(apart)
+    due = due_back(tally, apart, rulebook, bool(plain))
+    if due is not None:
+        returned[due.player_id] = due.amount
+    players: list[Contribution] = list(tally.players.values())
+    return returned, pots_of(players, returned, rulebook.all_in.rule, tally.added)
