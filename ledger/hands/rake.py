@@ -76,7 +76,7 @@ def over_pots(rake_minor: int, pots_minor: Sequence[int]) -> list[int]:
     than is in it, or less than nothing, the next pots make up for it: no pot pays what it has not
     got. Source: K 10.1.9, as in the network's real hands.
     """
-    if len(pots_minor) == 1 and rake_minor <= pots_minor[0]:
+    if len(pots_minor) == 1 and 0 <= rake_minor <= pots_minor[0]:
         return [rake_minor]
     total = sum(pots_minor)
     if not 0 <= rake_minor <= total:
@@ -96,7 +96,8 @@ def by_partner(rake_minor: int, staked_minor: Mapping[str, int]) -> dict[str, in
     """Divide a hand's rake among partners by what the players of each put into the pot.
 
     Largest remainder, the earlier partner id first among equals; a partner without a share is
-    left out. Returned bets are no part of what was put in. Source: RULES 5.
+    left out. Returned bets are no part of what was put in. The sources only say that rake is
+    the room's fee (K 1.9): the rulebook settles the division as ``among_partners``.
     """
     if rake_minor == 0:
         return {}

@@ -41,13 +41,15 @@ def contributes(
 def drop_of(jackpot: Jackpot | Literal["none"], *, pot_minor: int, rake_minor: int) -> int:
     """Return what leaves the pot for the jackpot besides the rake, for a table that takes part.
 
-    Nothing where the pool lives on the rake, nor from a pot that paid no rake or is too small.
-    Source: RULES 6.
+    Nothing where the pool lives on the rake (Source: D), nor from a pot that paid no rake or is
+    too small. What is left of the pot after rake is the most that it can be.
     """
     if jackpot == "none" or not isinstance(jackpot.contribution, FixedDrop) or rake_minor == 0:
         return 0
     drop = jackpot.contribution
-    return drop.drop_minor if pot_minor >= drop.pots_from_minor else 0
+    if pot_minor < drop.pots_from_minor:
+        return 0
+    return min(drop.drop_minor, pot_minor - rake_minor)
 
 
 def contribution_of(

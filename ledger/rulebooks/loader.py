@@ -2,10 +2,10 @@
 
 import hashlib
 import tomllib
+from collections.abc import Iterable
 from datetime import date
 from functools import lru_cache
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from typing import Any
 
 import msgspec
@@ -45,7 +45,8 @@ def parse(text: str, file: str) -> Rulebook:
     try:
         rulebook = msgspec.convert(in_minor_units, Rulebook)
     except msgspec.ValidationError as error:
-        raise RulebookError(file, *_key_and_message(str(error))) from error
+        key, message = _key_and_message(str(error))
+        raise RulebookError(file, _named(key, in_minor_units), message) from error
     for key, message in contradictions(rulebook):
         raise RulebookError(file, key, message)
     return rulebook
@@ -97,45 +98,76 @@ def _amount(value: Any, currency: Any, key: str, file: str) -> int:
 def _key_and_message(error: str) -> tuple[str, str]:
     """Take msgspec's "message - at `$.path`" apart; a field that it names belongs to the key."""
     message, _, path = error.partition(" - at ")
-    key = path.strip("`").removeprefix("$").removeprefix(".")
-    if "field `" in message:
-        field = message.split("`")[1]
-        key = f"{key}.{field}" if key else field
-    return key, message
+    within = path.removeprefix("`key` in ")
+    key = within.strip("`").removeprefix("$").removeprefix(".")
+    name = ""
+    if within != path:
+        name = message.split("'")[1]
+    elif "field `" in message:
+        name = message.split("`")[1]
+    return ".".join(part for part in (key, name) if part), message
 
 
-def _texts(folder: Traversable, prefix: str = "") -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    for entry in sorted(folder.iterdir(), key=lambda one: one.name):
-        if entry.is_dir():
-            found += _texts(entry, f"{prefix}{entry.name}/")
-        elif entry.name.endswith(".toml"):
-            found.append((f"{prefix}{entry.name}", entry.read_text(encoding="utf-8")))
-    return found
+def _named(key: str, raw: dict[str, Any]) -> str:
+    """Put the name in for the "[...]" with which msgspec points into a table of names."""
+    table, unnamed, rest = key.partition("[...]")
+    if not unnamed:
+        return key
+    path = table.split(".")
+    for name in _at(raw, path):
+        try:
+            msgspec.convert(_with_one(raw, path, name), Rulebook)
+        except msgspec.ValidationError:
+            return f"{table}.{name}{rest}"
+    return key
+
+
+def _at(raw: dict[str, Any], path: list[str]) -> dict[str, Any]:
+    for part in path:
+        raw = raw[part]
+    return raw
+
+
+def _with_one(raw: dict[str, Any], path: list[str], name: str) -> dict[str, Any]:
+    """Copy the rulebook with one entry of a table and without the others."""
+    if not path:
+        return {name: raw[name]}
+    first, *rest = path
+    return {**raw, first: _with_one(raw[first], rest, name)}
 
 
 @lru_cache(maxsize=1)
 def shipped_texts() -> tuple[tuple[str, str], ...]:
     """Return file name and text of every rulebook that comes with the software."""
-    return tuple(_texts(files("ledger.rulebooks")))
+    found = [entry for entry in files("ledger.rulebooks").iterdir() if entry.name.endswith(".toml")]
+    return tuple(sorted((entry.name, entry.read_text(encoding="utf-8")) for entry in found))
 
 
-@lru_cache(maxsize=1)
-def shipped() -> tuple[Rulebook, ...]:
-    """Read every rulebook that comes with the software, by name and date.
+def read(texts: Iterable[tuple[str, str]]) -> tuple[Rulebook, ...]:
+    """Read rulebooks from their files' names and texts; they come back by name and date.
 
-    Raises RulebookError for a file that is wrong or is not where its name and date say:
-    ``entraction/2013-01-01.toml``.
+    Raises RulebookError for a text that is wrong, or is not what its file's name says:
+    ``entraction-2013-01-01.toml``.
     """
     rulebooks = []
-    for file, text in shipped_texts():
+    for file, text in texts:
         rulebook = parse(text, file)
-        if file != f"{rulebook.name}/{rulebook.valid_from.isoformat()}.toml":
+        if file != _file_name(rulebook.name, rulebook.valid_from):
             raise RulebookError(file, "name", f"this is the text of {rulebook.ref}")
         rulebooks.append(rulebook)
     return tuple(sorted(rulebooks, key=lambda one: (one.name, one.valid_from)))
 
 
+@lru_cache(maxsize=1)
+def shipped() -> tuple[Rulebook, ...]:
+    """Read every rulebook that comes with the software, by name and date."""
+    return read(shipped_texts())
+
+
 def text_of(name: str, valid_from: date) -> str:
     """Return the shipped text of one version; raises KeyError when none is shipped."""
-    return dict(shipped_texts())[f"{name}/{valid_from.isoformat()}.toml"]
+    return dict(shipped_texts())[_file_name(name, valid_from)]
+
+
+def _file_name(name: str, valid_from: date) -> str:
+    return f"{name}-{valid_from.isoformat()}.toml"

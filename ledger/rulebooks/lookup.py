@@ -19,7 +19,7 @@ class UnknownRulebook(Refused):
 def adopted(book: Book, network: str, name: str, day: date) -> Rulebook:
     """Return the version in force on a day; a day before the first version is judged by the first.
 
-    Raises UnknownRulebook. Source: RULES, introduction.
+    Raises UnknownRulebook.
     """
     state: RulebookState | None = book.get(rulebook_stream(network, name))
     if state is None:
