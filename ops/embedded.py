@@ -47,7 +47,10 @@ ELSEWHERE = Path("/var/lib")
 SOCKET_PATH_LIMIT = 100
 """A socket's path holds 107 bytes on Linux, 103 on macOS; ``.s.PGSQL.65535`` goes into them."""
 
-START_SECONDS = 120
+START_SECONDS = 600
+"""Recovery after a crash reads the whole write-ahead log again."""
+
+ATTACH_SECONDS = 30
 STOP_SECONDS = 60
 
 TUNING = {
@@ -211,7 +214,7 @@ class EmbeddedPostgres:
 
         Raises DatabaseProblem when it does not answer; ``stop`` leaves that server alone.
         """
-        end = time.monotonic() + START_SECONDS
+        end = time.monotonic() + ATTACH_SECONDS
         while True:
             try:
                 lines = (self.data / "postmaster.pid").read_text().splitlines()

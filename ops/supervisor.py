@@ -116,7 +116,7 @@ class Watched:
         self._start_at: float | None = None
 
     def start(self) -> None:
-        """Start it now; why a database does not start goes to the caller the first time."""
+        """Start it now; why a database does not start goes to the caller."""
         self._started_at = time.monotonic()
         self._start_at = None
         self.part.start()
@@ -130,6 +130,7 @@ class Watched:
                 self._has_ended(f"status {status}", now)
         elif now >= self._start_at:
             try:
+                self.part.stop()  # lets go of what it held
                 self.start()
             except DatabaseProblem as problem:
                 self._has_ended(str(problem), now)
