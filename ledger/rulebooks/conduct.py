@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from ledger.rulebooks.values import NoRule, Rules
+from ledger.rulebooks.values import Bps, Count, NoRule, Rules
 
 
 class Registration(Rules, frozen=True):
@@ -11,12 +11,12 @@ class Registration(Rules, frozen=True):
     Citizenships are ISO 3166 codes, the language of the deciding terms an ISO 639 code.
     """
 
-    minimum_age: int
+    minimum_age: Count
     full_legal_capacity: bool
     barred_citizenships: tuple[str, ...]
     illegal_jurisdictions_barred: bool
     staff_barred: bool
-    active_ids_per_person: int
+    active_ids_per_person: Count
     deciding_language: str
 
 
@@ -34,8 +34,8 @@ class TournamentFees(Rules, frozen=True):
     Source: K 11.2.
     """
 
-    buy_in_bps: int
-    rebuy_bps: int
+    buy_in_bps: Bps
+    rebuy_bps: Bps
 
 
 class Tournaments(Rules, frozen=True):
@@ -56,15 +56,15 @@ class Tournaments(Rules, frozen=True):
     equal_chips: Literal["share-their-prizes"]
     odd_prize_units: Literal["highest-places"]
     absent_player: Literal["dealt-in-and-posts-blinds"]
-    refund_hours_after_crash: int | NoRule
-    restart_minutes: int | NoRule
+    refund_hours_after_crash: Count | NoRule
+    restart_minutes: Count | NoRule
     clean_up: Literal["lowest-open-prize-rest-by-chips"] | NoRule
 
 
 class DaysWindow(Rules, frozen=True, tag_field="kind", tag="days"):
     """Open until the end of the n-th calendar day after the day of the transaction, in a zone."""
 
-    days: int
+    days: Count
     zone: str
 
 
@@ -137,8 +137,8 @@ class Reload(Rules, frozen=True):
 
     below_minor: int
     adds_minor: int
-    after_hours: int
-    per_day: int
+    after_hours: Count
+    per_day: Count
     zone: str
 
 
@@ -147,7 +147,7 @@ class Credits(Rules, frozen=True):
 
     full_member_minor: int
     day_pass_minor: int
-    day_pass_hours: int
+    day_pass_hours: Count
     reload: Reload
     convertible: bool
 
@@ -178,7 +178,7 @@ class Threshold(Rules, frozen=True):
 class Approvals(Rules, frozen=True):
     """Four eyes: who asks is never who approves."""
 
-    expires_after_hours: int
+    expires_after_hours: Count
     thresholds: tuple[Threshold, ...]
 
     def needed(self, action: str, amount_minor: int) -> bool:

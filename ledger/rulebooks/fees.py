@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from ledger.rulebooks.values import BetType, Game, NoRule, Range, Rules, Street
+from ledger.rulebooks.values import BetType, Bps, Game, NoRule, Range, Rules, Street
 
 
 class Charge(Rules, frozen=True):
@@ -49,7 +49,7 @@ class Rake(Rules, frozen=True, eq=False):
 class ShareOfRake(Rules, frozen=True, tag_field="kind", tag="share-of-rake"):
     """The pool gets a share of each hand's rake; nothing more leaves the pot. Source: D."""
 
-    share_bps: int
+    share_bps: Bps
 
 
 class FixedDrop(Rules, frozen=True, tag_field="kind", tag="fixed-drop"):
@@ -75,9 +75,9 @@ class Jackpot(Rules, frozen=True):
     """
 
     contribution: ShareOfRake | FixedDrop
-    loser_bps: int
-    winner_bps: int
-    dealt_in_bps: int
+    loser_bps: Bps
+    winner_bps: Bps
+    dealt_in_bps: Bps
     dealt_in_includes_winner_and_loser: bool
     two_seat_tables: bool
     excluded_games: tuple[Game, ...]

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ledger.money import DIGITS, minor
+from ledger.money import DIGITS, MAX_MINOR, minor
 from ledger.rulebooks.checks import contradictions
 from ledger.rulebooks.schema import Rulebook
 from ledger.rulebooks.values import Rules
@@ -39,7 +39,7 @@ def parse(text: str, file: str) -> Rulebook:
     """
     try:
         raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise RulebookError(file, "", f"is not TOML: {error}") from error
     in_minor_units = _in_minor_units(raw, raw.get("amounts_in"), "", file)
     try:
@@ -90,8 +90,8 @@ def _amount(value: Any, currency: Any, key: str, file: str) -> int:
         amount = minor(value, currency)
     except ValueError as error:
         raise RulebookError(file, key, str(error)) from error
-    if amount < 0:
-        raise RulebookError(file, key, f"{value!r} is negative")
+    if not 0 <= amount <= MAX_MINOR:
+        raise RulebookError(file, key, f"{value!r} is negative or too much")
     return amount
 
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from ledger.rulebooks.values import BetType, Game, NoRule, Range, Rank, Rules
+from ledger.rulebooks.values import BetType, Count, Game, NoRule, Range, Rank, Rules
 
 
 class BuyIn(Rules, frozen=True):
@@ -65,7 +65,7 @@ class Blinds(Rules, frozen=True):
 class BringIn(Rules, frozen=True):
     """The forced bet of ante games. Source: K 10.6.6, K 10.7.4, K 10.11.6."""
 
-    times_ante: int
+    times_ante: Count
     more_if_limit_allows: bool
 
 
@@ -90,7 +90,7 @@ class ArtificialAllIn(Rules, frozen=True):
     limits: tuple[BetType, ...]
     in_tournaments: bool
     needs_money_in_pot: bool
-    per_24_hours: int | NoRule
+    per_24_hours: Count | NoRule
     misuse: tuple[Literal["warning", "account-closed"], ...]
 
 
@@ -105,10 +105,10 @@ class Interruptions(Rules, frozen=True):
 class Timing(Rules, frozen=True):
     """Seconds that a player has. Source: K 10.9.5, K 10.10.6, E, D."""
 
-    act: int | NoRule
-    countdown: int | NoRule
-    after_reconnecting: int | NoRule
-    draw: int | NoRule
+    act: Count | NoRule
+    countdown: Count | NoRule
+    after_reconnecting: Count | NoRule
+    draw: Count | NoRule
     late_draw: Literal["stands-pat-without-raising"] | NoRule
 
 
@@ -116,7 +116,7 @@ class FixedLimit(Rules, frozen=True):
     """Source: K 10.2.2, E. ``bets_per_round`` counts the first bet and the raises."""
 
     big_blind: Literal["lower-limit"]
-    bets_per_round: int
+    bets_per_round: Count
     big_blind_is_first_bet: bool
     bring_in_is_first_bet: bool
 
@@ -125,7 +125,7 @@ class SpreadLimit(Rules, frozen=True):
     """Source: K 10.2.3, D. A round is capped at ``cap_times_limit`` times its limit."""
 
     minimum_bet: Literal["big-blind"]
-    cap_times_limit: int
+    cap_times_limit: Count
     lower_raise_when_capping: bool
 
 
@@ -140,7 +140,7 @@ class PotLimit(Rules, frozen=True):
     """Source: K 10.2.5-6. The most is ``percent_of_pot`` of the pot after calling."""
 
     minimum_bet: Literal["big-blind-or-bring-in"]
-    percent_of_pot: int
+    percent_of_pot: Count
 
 
 class Limits(Rules, frozen=True):
@@ -196,14 +196,14 @@ class GameRules(Rules, frozen=True):
     from the left of the dealer or his box.
     """
 
-    max_players: int
+    max_players: Count
     forced_bets: Literal["blinds", "ante"]
     bring_in_by: BringInBy | NoRule
     acts_first: Literal["left-of-big-blind", "bring-in", "left-of-dealer"]
     acts_first_later: Literal["left-of-dealer", "highest-showing"]
     decks: tuple[Deck, ...]
     deck_runs_short: Literal["shared-card", "reshuffle-without-own-discards"] | NoRule
-    rounds_at_lower_limit: int
+    rounds_at_lower_limit: Count
     double_bet_on_open_pair: bool
     odd_chip: Literal["left-of-dealer", "dealt-first"]
 

@@ -25,7 +25,7 @@ from ledger.rulebooks.play import (
     Tables,
     Timing,
 )
-from ledger.rulebooks.values import AsPosted, FindingCode, Game, Level, NoRule, Rules
+from ledger.rulebooks.values import AsPosted, Count, FindingCode, Game, Level, NoRule, Rules
 
 
 class Rulebook(Rules, frozen=True):
@@ -39,7 +39,7 @@ class Rulebook(Rules, frozen=True):
     name: str
     title: str
     valid_from: date
-    revision: int
+    revision: Count
     currencies: tuple[str, ...] | Literal["any"]
     amounts_in: str
     registration: Registration | NoRule

@@ -1,7 +1,7 @@
 """The words and values that rulebooks are written in: amounts, games, limits, finding codes."""
 
 from collections.abc import Sequence
-from typing import Final, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 
 import msgspec
 
@@ -10,6 +10,12 @@ NoRule = Literal["none"]
 
 AsPosted = Literal["as-posted"]
 """Whatever the site posted is taken for right: its rule is not known."""
+
+Count = Annotated[int, msgspec.Meta(ge=1, le=10_000)]
+"""How many, how often, how long: never nothing, which is "none"."""
+
+Bps = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
+"""Basis points: hundredths of a percent."""
 
 Game = Literal[
     "Holdem",
@@ -102,8 +108,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Range(Rules, frozen=True):
     """Numbers of players, both ends included."""
 
-    players_from: int
-    players_to: int
+    players_from: Count
+    players_to: Count
 
 
 def hole_in(ranges: Sequence[Range], last: int) -> str | None:

@@ -35,6 +35,7 @@ def test_the_same_text_is_read_once() -> None:
 
 def test_text_that_is_no_toml_names_the_file() -> None:
     assert key_at_fault("name = ") == ""
+    assert key_at_fault("name = " + "[" * 100_000) == ""
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,9 @@ def test_what_nobody_knows_is_named(old: str, new: str, key: str) -> None:
     assert key_at_fault(edited(ENTRACTION, (old, new))) == key
 
 
-@pytest.mark.parametrize("amount", ["0.75", '"0.755"', '"-0.75"', '"NaN"', '"1e2"', "3", "true"])
+@pytest.mark.parametrize(
+    "amount", ["0.75", '"0.755"', '"-0.75"', '"NaN"', '"1e2"', '"99999999999999.99"', "3", "true"]
+)
 def test_an_amount_is_a_decimal_string_of_the_currency(amount: str) -> None:
     text = edited(ENTRACTION, ('cap = "0.75"', f"cap = {amount}"))
     assert key_at_fault(text) == "rake.bands[0].caps[0].cap"
@@ -96,6 +99,11 @@ def test_amounts_need_a_currency(currency: str) -> None:
         ('wrong-starting-stack = "refuse"', 'wrong-starting-stack = "flag"',
          "findings.wrong-starting-stack"),
         ('unknown-game = "refuse"', 'unknown-game = "off"', "findings.unknown-game"),
+        ('name = "entraction"', 'name = "entraction-é"', "name"),
+        ("revision = 1", "revision = 10001", "revision"),
+        ("players_from = 6, players_to = 10, cap", "players_from = 6, players_to = 27, cap",
+         "rake.bands[0].caps"),
+        ("max_players = 10", "max_players = 27", "games.Holdem.max_players"),
         ("max_players = 10", "max_players = 1", "games.Holdem.max_players"),
         ("max_players = 10", "max_players = 11", "games.Holdem.decks"),
         ('suits = ["h", "d", "c", "s"]', 'suits = ["h", "d", "c", "c"]',
@@ -128,9 +136,11 @@ def test_amounts_need_a_currency(currency: str) -> None:
         ('excluded_games = ["TripleDraw27"]', 'excluded_games = ["Soko"]',
          "jackpot.qualifying.Soko"),
         ('ranks = "QQQQ"', 'ranks = "QQQ1"', "jackpot.qualifying.Holdem.ranks"),
+        ("restart_minutes = 20", 'restart_minutes = "none"', "tournaments.clean_up"),
+        ("draw = 24", "draw = 0", "timing.draw"),
         ("days = 30", "days = 0", "protests.window.days"),
         ("Europe/Malta", "Europe/Valletta", "protests.window.zone"),
-        ("buy_in_bps = 900", "buy_in_bps = 10900", "tournaments.without_entry_fee"),
+        ("buy_in_bps = 900", "buy_in_bps = 10900", "tournaments.without_entry_fee.buy_in_bps"),
         ('action = "reopen-period"', 'action = "close-period"', "approvals.thresholds"),
     ],
 )  # fmt: skip
