@@ -484,6 +484,7 @@ class IssuePlayMoney(Command, frozen=True, kw_only=True):
     player: str
     currency: str
     amount_minor: int
+    inferred: bool = False
 
     def touches(self) -> tuple[str, ...]:
         return (player_stream(self.network, self.player),)
@@ -503,6 +504,7 @@ class IssuePlayMoney(Command, frozen=True, kw_only=True):
             player=self.player,
             currency=self.currency,
             amount_minor=self.amount_minor,
+            inferred=self.inferred,
         )
         return Decision(
             changes=[(player_stream(self.network, self.player), issued)],

@@ -280,6 +280,7 @@ class PlayMoneyIssued(Event, frozen=True, kw_only=True):
     player: str
     currency: str
     amount_minor: int
+    inferred: bool = False
 
     def postings(self) -> tuple[Posting, ...]:
         return move(
