@@ -115,6 +115,8 @@ class TableClosed(Event, frozen=True, kw_only=True):
 
     NAME = "table.closed.v1"
 
+    inferred: bool = False
+
 
 class ChipsBought(Event, frozen=True, kw_only=True):
     """A player sat down with chips; mirrors ``player.bought_in.v1``."""
