@@ -12,7 +12,7 @@ from ledger.catalogue import EVENTS, STREAMS, decode, encode
 from ledger.core import Command, Decision, Event, category_of
 from ledger.identity import Identity
 from ledger.players.commands import RegisterPlayer
-from ledger.rulebooks import shipped_texts
+from ledger.rulebooks import parse, shipped_texts
 from ledger.rulebooks.commands import AdoptRulebook
 from ledger.tables.commands import BuyIn, OpenTable
 
@@ -92,7 +92,7 @@ def a_book(*rulebooks: str) -> MemoryBook:
     """Give a book that has adopted the named rulebooks, ``entraction`` when none is named."""
     book = MemoryBook()
     for file, text in shipped_texts():
-        if file.split("/")[0] in (rulebooks or ("entraction",)):
+        if parse(text, file).name in (rulebooks or ("entraction",)):
             book.when(AdoptRulebook(**book.ask(), text=text, file=file))
     return book
 
