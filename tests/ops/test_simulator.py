@@ -19,7 +19,7 @@ import pytest
 from ledger.hands.judge import judge
 from ledger.hands.ohh import read
 from ledger.rulebooks import shipped
-from ops.simulator import cards, pots, rake
+from ops.simulator import cards, load, pots, rake
 from ops.simulator.games import Limits, antes, blinds
 from ops.simulator.record import encode
 from ops.simulator.room import Dealt, Move, Room
@@ -243,6 +243,36 @@ def test_who_sits_down_posts_the_big_blind_or_waits_for_it() -> None:
         waited += any(not seated.dealt for seated in dealt.heading.players)
     assert posted
     assert waited
+
+
+# -- load ----------------------------------------------------------------------------------------
+
+
+def test_hands_filled_in_for_load_are_as_right_as_played_ones() -> None:
+    rulebook = next(book for book in shipped() if book.ref == "entraction@2013-01-01")
+    scripts = load.scripts(Random(3), each=8)
+    names = [f"player-{seat}" for seat in range(1, 7)]
+    table = load.LoadTable("Etomo", names, [2_000_000] * 6)
+    for number in range(1, 97):
+        before = table.stacks
+        hand = read(table.hand(scripts, number, b"2026-11-29T18:00:00Z"))
+        assert list(judge(hand, rulebook).findings) == []
+        assert (hand.game_number, hand.table_name) == (str(number), "Etomo")
+        assert hand.dealer_seat == (number - 1) % 6 + 1
+        assert [player.name for player in hand.players] == names
+        assert [player.starting_stack for player in hand.players] == before
+        assert sum(before) - sum(table.stacks) == sum(pot.rake for pot in hand.pots)
+
+
+def test_a_quarter_of_the_hands_for_load_is_shown_down() -> None:
+    for of_dealer in load.scripts(Random(4), each=20):
+        assert sum(script.showdown for script in of_dealer) == 5
+
+
+def test_a_table_for_load_says_when_a_player_runs_short() -> None:
+    table = load.LoadTable("Etomo", ["a", "b", "c", "d", "e", "f"], [load.DEEPEST - 1] * 6)
+    with pytest.raises(RuntimeError, match="Etomo has run short"):
+        table.hand(load.scripts(Random(5), each=4), 1, b"2026-11-29T18:00:00Z")
 
 
 # -- what a pot pays -----------------------------------------------------------------------------
