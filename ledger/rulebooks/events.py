@@ -1,7 +1,7 @@
 """Facts about rulebooks: a version was adopted, with the text that it was read from."""
 
 from datetime import date
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import msgspec
 
@@ -22,6 +22,9 @@ class RulebookAdopted(Event, frozen=True, kw_only=True):
     file: str
     text: str
     sha256: str
+
+
+EVENTS: Final[tuple[type[Event], ...]] = (RulebookAdopted,)
 
 
 class AdoptedVersion(msgspec.Struct, frozen=True):
