@@ -6,7 +6,6 @@ from typing import Any, Final, Literal
 import msgspec
 
 from ledger import money
-from ledger.rulebooks import Rulebook
 from ledger.rulebooks.values import ALWAYS_REFUSED, FindingCode
 
 Level = Literal["refuse", "flag", "unverified"]
@@ -31,9 +30,9 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 class Findings(list[Finding]):
     """Collects findings at the levels that a rulebook gives them; what is off is left out."""
 
-    def __init__(self, rulebook: Rulebook, currency: str) -> None:
+    def __init__(self, levels: Mapping[FindingCode, str], currency: str) -> None:
         super().__init__()
-        self._levels: Mapping[Any, str] = rulebook.findings
+        self._levels = levels
         self._currency = currency
 
     def add(

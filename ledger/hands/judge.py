@@ -5,17 +5,16 @@ The same judgement answers a dry run and decides a booking; a dry run has no tab
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
-from ledger import money
 from ledger.hands import seating, settlement
 from ledger.hands.contributions import Tally, tally
-from ledger.hands.findings import Finding, Findings
+from ledger.hands.findings import Findings
 from ledger.hands.ohh import Hand
 from ledger.hands.rake import over_pots
 from ledger.hands.settlement import Settlement
+from ledger.hands.verdict import Expected, ExpectedPot, ExpectedReturn, ExpectedWin
 from ledger.jackpots.contribution import Contribution, contribution_of
 from ledger.rulebooks import Rulebook
 from ledger.tables.events import TableState
@@ -36,10 +35,6 @@ class Judgement(msgspec.Struct, gc=False):
     in_jackpot: bool = True
     """Whether the table plays for a jackpot; a hand judged alone is taken to."""
 
-    @property
-    def verdict(self) -> str:
-        return self.findings.verdict
-
     def contribution(self) -> Contribution:
         """Return what the jackpot's pool gets out of the posted rake and drop."""
         settled = self.settlement
@@ -55,39 +50,12 @@ class Judgement(msgspec.Struct, gc=False):
             return Contribution(drop, self.jackpot_carry)
         return contribution_of(jackpot, rake_minor=rake, drop_minor=drop, carry=self.jackpot_carry)
 
-    def expected(self) -> "Expected | None":
+    def expected(self) -> Expected | None:
         """Work out what the rules give, whatever was posted; None when nothing can be said."""
         settled = self.settlement
         if settled is None:
             return None
         return _expected(self, settled)
-
-
-class ExpectedWin(msgspec.Struct, frozen=True):
-    player: int
-    amount_minor: int
-    half: str | None = None
-
-
-class ExpectedPot(msgspec.Struct, frozen=True):
-    number: int
-    amount_minor: int
-    wins: list[ExpectedWin]
-
-
-class ExpectedReturn(msgspec.Struct, frozen=True):
-    player: int
-    amount_minor: int
-
-
-class Expected(msgspec.Struct, frozen=True):
-    """What the rules give, in minor units; players by their ids in the hand."""
-
-    pots: list[ExpectedPot]
-    uncalled_returned: list[ExpectedReturn]
-    rake_minor: int
-    jackpot_minor: int
-    jackpot_contribution_minor: int
 
 
 def judge(
@@ -101,7 +69,7 @@ def judge(
     With a table on the books, its likeness and the seats and chips of ``player_ids`` (the hand's
     players in order) are checked as well; a hand judged alone takes them as given.
     """
-    findings = Findings(rulebook, hand.money)
+    findings = Findings(rulebook.findings, hand.money)
     counted = tally(hand)
     judgement = Judgement(hand, rulebook, counted, None, findings)
     if table is not None:
@@ -116,6 +84,7 @@ def judge(
     if table is not None:
         seating.check_likeness(hand, table, findings)
         seating.check_seats(hand, counted, table, player_ids, findings)
+        seating.check_order(hand, table, findings)
     settled = settlement.conserve(hand, counted, findings)
     if settled is None:
         return judgement
@@ -157,121 +126,24 @@ def _expected(judgement: Judgement, settled: Settlement) -> Expected:
     )
 
 
-# -- showing a verdict -------------------------------------------------------------------------
+def as_posted(hand: Hand, contribution_minor: int) -> Expected:
+    """Return what the rules give for a hand that was found right: what was posted.
 
-
-class ShownFinding(msgspec.Struct, frozen=True):
-    """A discrepancy: its code and level, where it is, what was expected and what was posted."""
-
-    code: str
-    level: str
-    where: str
-    expected: Any
-    posted: Any
-    message: str
-
-
-class ShownWin(msgspec.Struct, frozen=True):
-    player: str
-    amount: str
-    half: str | None
-
-
-class ShownPot(msgspec.Struct, frozen=True):
-    number: int
-    amount: str
-    wins: list[ShownWin]
-
-
-class ShownReturn(msgspec.Struct, frozen=True):
-    player: str
-    amount: str
-
-
-class ShownExpected(msgspec.Struct, frozen=True):
-    """What the rules give; amounts are decimal strings in the hand's currency."""
-
-    pots: list[ShownPot]
-    uncalled_returned: list[ShownReturn]
-    rake: str
-    jackpot: str
-    jackpot_contribution: str
-    bad_beat: None = None
-
-
-class Verdict(msgspec.Struct, frozen=True):
-    """What is printed and answered: ok, unverified, flagged or refused, and why.
-
-    ``expected`` is null when the hand cannot be worked out at all.
+    ``contribution_minor`` is what the jackpot got out of it.
     """
-
-    game_number: str | None
-    verdict: str
-    expected: ShownExpected | None
-    findings: list[ShownFinding]
-
-
-def show(judgement: Judgement) -> Verdict:
-    """Write a judgement out: decimal amounts, players by the names they were posted with."""
-    hand = judgement.hand
-    return shown(hand, judgement.verdict, judgement.expected(), judgement.findings)
-
-
-def shown(
-    hand: Hand, verdict: str, expected: Expected | None, findings: Sequence[Finding]
-) -> Verdict:
-    """Write out a verdict that was given before."""
-    names = {player.id: player.name for player in hand.players}
-    return Verdict(
-        hand.game_number,
-        verdict,
-        None if expected is None else _shown(expected, names, hand.money),
+    settled = settlement.conserve(hand, tally(hand), Findings({}, hand.money))
+    assert settled is not None, hand.game_number
+    return Expected(
         [
-            ShownFinding(
-                one.code,
-                one.level,
-                one.where,
-                _named(one.expected, names),
-                _named(one.posted, names),
-                one.message,
-            )
-            for one in findings
-        ],
-    )
-
-
-def _shown(expected: Expected, names: dict[int, str], currency: str) -> ShownExpected:
-    def text(amount_minor: int) -> str:
-        return money.text(amount_minor, currency)
-
-    return ShownExpected(
-        [
-            ShownPot(
+            ExpectedPot(
                 pot.number,
-                text(pot.amount_minor),
-                [ShownWin(names[win.player], text(win.amount_minor), win.half) for win in pot.wins],
+                pot.amount,
+                [ExpectedWin(win.player_id, win.win_amount, win.x_half) for win in pot.player_wins],
             )
-            for pot in expected.pots
+            for pot in settled.pots
         ],
-        [
-            ShownReturn(names[one.player], text(one.amount_minor))
-            for one in expected.uncalled_returned
-        ],
-        text(expected.rake_minor),
-        text(expected.jackpot_minor),
-        text(expected.jackpot_contribution_minor),
+        [ExpectedReturn(one.player_id, one.amount) for one in settled.returns],
+        settled.rake,
+        settled.jackpot,
+        contribution_minor,
     )
-
-
-def _named(value: Any, names: dict[int, str]) -> Any:
-    """Put names for the players' ids of a finding."""
-    if isinstance(value, list):
-        return [
-            {**item, "player": names.get(item["player"])}
-            if isinstance(item, dict)
-            else names.get(item, item)
-            if isinstance(item, int)
-            else item
-            for item in value
-        ]
-    return value

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import force_setattr
 
-from ledger.core import Kind, Refused, stream
+from ledger.core import Kind, Refused
 from ledger.money import CHIPS, DIGITS, MAX_MINOR, PLAY_MONEY
 
 Raw = bytes | msgspec.Raw
@@ -349,20 +349,6 @@ def digest_of(item: Raw) -> str:
     return hashlib.sha256(item).hexdigest()
 
 
-def hand_stream(network: str, game_number: str) -> str:
-    """Name the stream of a hand: plain numbers in their order, anything else by its hash."""
-    plain = game_number.isascii() and game_number.isdigit() and game_number[0] != "0"
-    if plain and len(game_number) <= 20:
-        return stream("hand", network, game_number.rjust(20, "0"))
-    digest = hashlib.sha256(game_number.encode("utf-8", "surrogatepass")).hexdigest()
-    return stream("hand", network, "~" + digest[:32])
-
-
-def content(hand: Hand) -> bytes:
-    """Encode a canonical hand; equal hands give equal bytes."""
-    return _ENCODER.encode(hand)
-
-
 def differing_fields(one: Hand, other: Hand, limit: int = 20) -> list[str]:
     """Name the paths at which two canonical hands differ, the first ``limit`` of them."""
     paths: list[str] = []
@@ -426,7 +412,6 @@ class _Numbers(dict[str, _Exact]):
 
 _DECODER: Final = msgspec.json.Decoder(HandDocument, float_hook=_Numbers().__getitem__)
 _ITEMS: Final = msgspec.json.Decoder(list[msgspec.Raw])
-_ENCODER: Final = msgspec.json.Encoder()
 
 
 class _UnreadableError(Exception):

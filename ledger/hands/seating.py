@@ -84,7 +84,9 @@ def check_added(tally: Tally, rulebook: Rulebook, findings: Findings) -> None:
 
 
 def check_likeness(hand: Hand, table: TableState, findings: Findings) -> None:
-    """Check that currency, game, limit and stakes are the table's."""
+    """Check that the table is open, and that currency, game, limit and stakes are its own."""
+    if table.status != "open":
+        findings.add("table-closed", "table_name", "The table is closed.", later=True)
     if hand.money != table.currency:
         findings.add(
             "currency-mismatch",
@@ -159,7 +161,7 @@ def check_seats(
     player_ids: Sequence[str | None],
     findings: Findings,
 ) -> None:
-    """Check that everyone dealt in, or who posted, sits where the table has him, with his chips.
+    """Check that everyone whose money moves sits where the table has him, with his chips.
 
     ``player_ids`` are the players of the hand, in its order, as the nickname claims have them.
     """
@@ -171,7 +173,7 @@ def check_seats(
             where = f"players[{index}].name"
             findings.add("unknown-player", where, "No player has this nickname.", later=True)
             continue
-        if not who.dealt and not who.posted:
+        if not who.dealt and not who.put_in and player.id not in _winners(hand):
             continue
         seat = seats.get(player.seat)
         if seat is None or seat.player != player_id:
@@ -186,3 +188,20 @@ def check_seats(
                 posted=findings.text(player.starting_stack),
                 later=True,
             )
+
+
+def _winners(hand: Hand) -> set[int]:
+    return {win.player_id for pot in hand.pots for win in pot.player_wins}
+
+
+def check_order(hand: Hand, table: TableState, findings: Findings) -> None:
+    """Flag a hand that began before the one that was booked before it at the table."""
+    last = table.last_started_at
+    if last is not None and hand.started_at < last:
+        findings.add(
+            "out-of-sequence",
+            "start_date_utc",
+            "The hand began before the one that the table booked last.",
+            expected=last.isoformat(),
+            posted=hand.start_date_utc,
+        )

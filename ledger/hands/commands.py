@@ -1,0 +1,412 @@
+"""Posting a hand: judged, and booked as posted, refused, or answered as before."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any, ClassVar, Final
+
+import msgspec
+
+from ledger.core import Book, Command, Context, Decision, Event, Kind, Refused, Retry
+from ledger.hands import record
+from ledger.hands.events import (
+    HandAwarded,
+    HandContested,
+    HandFlagged,
+    HandPosted,
+    HandRaked,
+    HandReturned,
+    HandStaked,
+    HandState,
+    JackpotContributed,
+    PotAdded,
+    RefusedHand,
+    SeatedPlayer,
+    answer,
+    hand_stream,
+)
+from ledger.hands.findings import Finding
+from ledger.hands.judge import Judgement, judge
+from ledger.hands.ohh import Hand, differing_fields
+from ledger.hands.rake import by_partner
+from ledger.hands.verdict import show, show_findings
+from ledger.identity import holder
+from ledger.money import divide
+from ledger.rulebooks import Rulebook, adopted
+from ledger.tables.events import HandBegun, HandSettled, TableState, table_id, table_stream
+
+DEFAULT_RULEBOOK: Final = "entraction"
+"""The rulebook of a hand when neither request, table nor hand names one."""
+
+DEFAULT_JACKPOT: Final = "bad-beat"
+"""The pool of what a site took from pots for a jackpot, where the table names none."""
+
+
+class RefusedByFindings(Refused):
+    """The hand was judged and may not be booked; ``code`` is that of the finding that decides.
+
+    When every such finding rests on the books alone, the same hand may be right later.
+    """
+
+    code = "hand-refused"
+
+    def __init__(self, hand: Hand, findings: Sequence[Finding]) -> None:
+        refusing = [finding for finding in findings if finding.level == "refuse"]
+        lasting = [finding for finding in refusing if not finding.later]
+        first = (lasting or refusing)[0]
+        shown = msgspec.to_builtins(show_findings(hand, findings))
+        super().__init__(first.message, field=first.where, findings=shown)
+        # One class stands for every code that a rulebook may refuse.
+        self.code = first.code  # type: ignore[misc]
+        self.retry = "after-fix" if lasting else "later"  # type: ignore[misc]
+
+
+class DifferentContent(Refused):
+    """The number belongs to a hand that was booked with another content."""
+
+    code = "different-content"
+    kind: ClassVar[Kind] = "invalid"
+    retry: ClassVar[Retry] = "never"
+
+
+class AnotherHandRunning(Refused):
+    """The table plays another hand, which must be posted first."""
+
+    code = "hand-running"
+    kind: ClassVar[Kind] = "conflict"
+    retry: ClassVar[Retry] = "later"
+
+
+class PostHand(Command, frozen=True, kw_only=True):
+    """Book a hand as it was posted, or say why not.
+
+    ``hand`` is what ``ohh.read`` gave, ``posted_digest`` the SHA-256 of the bytes, ``claims`` the
+    stream of each player's nickname claim, by the name in the hand. ``rulebook`` and ``on`` set
+    another rulebook or day than the table's and the hand's. ``corrects`` is the digest of a
+    refused post under the same number. ``dry_run`` answers the verdict and books nothing.
+    ``foreign``: the hand's own ``network_name`` is not the network that it is booked under.
+    Raises UnknownRulebook, AnotherHandRunning; refusals by findings and DifferentContent keep
+    rows or facts and come with the decision.
+    """
+
+    hand: Hand
+    posted_digest: str
+    claims: Mapping[str, str] = {}
+    rulebook: str | None = None
+    on: date | None = None
+    corrects: str | None = None
+    dry_run: bool = False
+    foreign: bool = False
+
+    def touches(self) -> tuple[str, ...]:
+        return (
+            hand_stream(self.network, self.hand.game_number),
+            table_stream(self.network, table_id(self.hand.table_name)),
+            *self.claims.values(),
+        )
+
+    def decide(self, book: Book) -> Decision:
+        hand = self.hand
+        key = hand_stream(self.network, hand.game_number)
+        table: TableState | None = book.get(table_stream(self.network, table_id(hand.table_name)))
+        if self.dry_run:
+            return self._dry_run(book, table)
+        booked: HandState | None = book.get(key)
+        if booked is not None:
+            return self._again(key, booked, book)
+        if table is None:
+            return self._refuse(key, [_no_table()])
+        if hand.x_status == "running":
+            return self._begin(book, table)
+        player_ids = self._player_ids(book)
+        judgement = judge(hand, self._rules(book, table), table, player_ids)
+        if not self.foreign:
+            _check_network(hand, self.network, judgement)
+        if judgement.findings.refused:
+            return self._refuse(key, judgement.findings)
+        return self._book(key, table, judgement, player_ids)
+
+    # -- what a decision rests on ----------------------------------------------------------
+
+    def _rules(self, book: Book, table: TableState | None) -> Rulebook:
+        name = self.rulebook or (table.rulebook if table is not None else self.hand.x_rulebook)
+        day = self.on or self.hand.started_at.date()
+        return adopted(book, self.network, name or DEFAULT_RULEBOOK, day)
+
+    def _player_ids(self, book: Book) -> list[str | None]:
+        claims = self.claims
+        return [
+            holder(book, claims[player.name]) if player.name in claims else None
+            for player in self.hand.players
+        ]
+
+    # -- the ways it can end ---------------------------------------------------------------
+
+    def _dry_run(self, book: Book, table: TableState | None) -> Decision:
+        """Answer the verdict; without a table the hand is judged alone."""
+        judgement = judge(self.hand, self._rules(book, table), table, self._player_ids(book))
+        findings = judgement.findings
+        verdict = show(self.hand, findings.verdict, judgement.expected(), findings)
+        return Decision(answer=msgspec.to_builtins(verdict))
+
+    def _again(self, key: str, booked: HandState, book: Book) -> Decision:
+        """Answer a hand that is booked: the first result again, or that this is another hand."""
+        digest = record.digest_of(self.hand)
+        if digest == booked.content_digest or self.hand.x_status == "running":
+            return Decision(answer={**booked.answer, "repeated": True})
+        differing = self._differing(booked, book)
+        refusal = DifferentContent(
+            f"This number is booked with another content; what differs: {', '.join(differing)}.",
+            field=differing[0],
+            differing=differing,
+        )
+        if digest in booked.contested:
+            return Decision(refusal=refusal)
+        contested = HandContested(
+            **self._context(""), content_digest=digest, differing=tuple(differing)
+        )
+        return Decision(changes=[(key, contested)], refusal=refusal)
+
+    def _differing(self, booked: HandState, book: Book) -> list[str]:
+        first = record.unpack(booked.record, booked.dictionary)
+        again = record.unnamed(self.hand)
+        names = [
+            f"players[{index}].name"
+            for index, (player, player_id) in enumerate(
+                zip(booked.players, self._player_ids(book), strict=False)
+            )
+            if player != player_id
+        ]
+        return [*differing_fields(first, again), *names] or ["players"]
+
+    def _refuse(self, key: str, findings: Sequence[Finding]) -> Decision:
+        """Refuse, and keep what was posted: it may be looked at, waited for or corrected."""
+        refusal = RefusedByFindings(self.hand, findings)
+        hashes = [
+            self.claims[player.name].rpartition(":")[2] if player.name in self.claims else ""
+            for player in self.hand.players
+        ]
+        kept = RefusedHand(
+            network=self.network,
+            hand=key,
+            game_number=self.hand.game_number,
+            table_id=table_id(self.hand.table_name),
+            code=refusal.code,
+            retry=refusal.retry,
+            digest=bytes.fromhex(record.digest_of(self.hand)),
+            record=record.pack(record.encode(self.hand, hashes)),
+            dictionary=record.CURRENT,
+        )
+        return Decision(keep=[kept], refusal=refusal)
+
+    def _begin(self, book: Book, table: TableState) -> Decision:
+        """Note that the hand is being played; chips of its seats stay where they are."""
+        hand = self.hand
+        seats = tuple(
+            sorted(
+                player.seat
+                for player in hand.players
+                if player.x_dealt is not False and player.seat in table.seats
+            )
+        )
+        said = {"game_number": hand.game_number, "status": "running", "seats": list(seats)}
+        if table.running == hand.game_number:
+            return Decision(answer=said)
+        if table.running is not None:
+            raise AnotherHandRunning("Another hand is running.", game_number=table.running)
+        begun = HandBegun(
+            **self._context(self._rules(book, table).ref), game_number=hand.game_number, seats=seats
+        )
+        return Decision(changes=[(_stream_of(table), begun)], answer=said)
+
+    def _book(
+        self, key: str, table: TableState, judgement: Judgement, player_ids: Sequence[str | None]
+    ) -> Decision:
+        context = self._context(judgement.rulebook.ref)
+        players = {
+            player.id: player_id
+            for player, player_id in zip(self.hand.players, player_ids, strict=True)
+            if player_id is not None
+        }
+        posted = self._posted(context, table, judgement, players)
+        events: list[Event] = [posted]
+        events += _movements(context, table, judgement, players)
+        events += [HandFlagged(**context, finding=finding) for finding in judgement.findings]
+        changes = [(key, event) for event in events]
+        changes.append((_stream_of(table), _settled(context, table, judgement, players)))
+        return Decision(changes, answer(posted, tuple(judgement.findings)))
+
+    def _posted(
+        self,
+        context: Context,
+        table: TableState,
+        judgement: Judgement,
+        players: Mapping[int, str],
+    ) -> HandPosted:
+        hand, verdict = self.hand, judgement.findings.verdict
+        encoded = record.encode(hand)
+        return HandPosted(
+            **context,
+            game_number=hand.game_number,
+            network=self.network,
+            table=table.table_id,
+            game=hand.game,
+            currency=hand.money,
+            players=tuple(
+                [
+                    SeatedPlayer(one.id, one.seat, players[one.id], one.starting_stack)
+                    for one in hand.players
+                ]
+            ),
+            record=record.pack(encoded),
+            dictionary=record.CURRENT,
+            posted_digest=self.posted_digest,
+            content_digest=record.digest_of(hand, encoded),
+            verdict=verdict,
+            jackpot_contribution_minor=judgement.contribution().booked_minor,
+            expected=judgement.expected() if judgement.findings else None,
+            corrects=self.corrects,
+        )
+
+    def _context(self, rulebook: str) -> Context:
+        """Return what the hand's events say alike; they happened when it began."""
+        return {
+            "occurred_at": self.hand.started_at,
+            "actor": self.actor,
+            "request_id": self.request_id,
+            "rulebook": rulebook,
+        }
+
+
+def _stream_of(table: TableState) -> str:
+    return table_stream(table.network, table.table_id)
+
+
+def _no_table() -> Finding:
+    return Finding(
+        code="table-closed",
+        level="refuse",
+        where="table_name",
+        message="No table of this name is on the books.",
+        later=True,
+    )
+
+
+def _check_network(hand: Hand, network: str, judgement: Judgement) -> None:
+    posted = "-".join("".join(c if c.isalnum() else " " for c in hand.network_name).split()).lower()
+    if posted and posted != network:
+        judgement.findings.add(
+            "unlike-table",
+            "network_name",
+            "The hand is of another network.",
+            expected=network,
+            posted=hand.network_name,
+        )
+
+
+# -- the money's way ---------------------------------------------------------------------------
+
+
+def _movements(
+    context: Context, table: TableState, judgement: Judgement, players: Mapping[int, str]
+) -> list[Event]:
+    """Write down every movement of a hand's money: stakes, returns, rake, jackpot, awards."""
+    settled = judgement.settlement
+    assert settled is not None
+    shared: dict[str, Any] = {
+        **context,
+        "network": table.network,
+        "table": table.table_id,
+        "currency": table.currency,
+    }
+    events: list[Event] = [
+        HandStaked(
+            **shared, player=players[who.player_id], amount_minor=who.put_in, dead_minor=who.dead
+        )
+        for who in judgement.tally.players.values()
+        if who.put_in
+    ]
+    if judgement.tally.added:
+        payer = judgement.rulebook.add_to_pot_paid_by
+        events.append(PotAdded(**shared, paid_by=payer, amount_minor=judgement.tally.added))
+    events += [
+        HandReturned(
+            **shared, player=players[one.player_id], amount_minor=one.amount, reason=one.reason
+        )
+        for one in settled.returns
+        if one.amount
+    ]
+    events += _fees(shared, table, judgement)
+    events += [
+        HandAwarded(
+            **shared,
+            player=players[win.player_id],
+            pot=pot.number,
+            amount_minor=win.win_amount,
+            half=win.x_half,
+        )
+        for pot in settled.pots
+        for win in pot.player_wins
+        if win.win_amount
+    ]
+    return events
+
+
+def _fees(shared: Mapping[str, Any], table: TableState, judgement: Judgement) -> list[Event]:
+    settled = judgement.settlement
+    assert settled is not None
+    events: list[Event] = []
+    shares: dict[str, int] = {}
+    if settled.rake:
+        shares = by_partner(settled.rake, _staked_by_partner(table, judgement))
+        events.append(HandRaked(**shared, amount_minor=settled.rake, by_partner_minor=shares))
+    booked = judgement.contribution().booked_minor
+    if booked:
+        from_rake = booked - settled.jackpot
+        divided = divide(from_rake, list(shares.values())) if from_rake else []
+        events.append(
+            JackpotContributed(
+                **shared,
+                jackpot=table.jackpot or DEFAULT_JACKPOT,
+                amount_minor=booked,
+                from_pot_minor=settled.jackpot,
+                from_rake_minor={
+                    partner: part for partner, part in zip(shares, divided, strict=False) if part
+                },
+            )
+        )
+    return events
+
+
+def _staked_by_partner(table: TableState, judgement: Judgement) -> dict[str, int]:
+    """Add up what the players of each partner put into the pots, returned bets left out."""
+    settled = judgement.settlement
+    assert settled is not None
+    returned = settled.returned()
+    staked: dict[str, int] = {}
+    for who in judgement.tally.players.values():
+        stake = who.put_in - returned.get(who.player_id, 0)
+        if stake:
+            partner = table.seats[who.seat].partner
+            staked[partner] = staked.get(partner, 0) + stake
+    return staked
+
+
+def _settled(
+    context: Context, table: TableState, judgement: Judgement, players: Mapping[int, str]
+) -> HandSettled:
+    settled = judgement.settlement
+    assert settled is not None
+    tally = judgement.tally.players
+    net = {who.seat: -who.put_in for who in tally.values()}
+    for one in settled.returns:
+        net[tally[one.player_id].seat] += one.amount
+    for pot in settled.pots:
+        for win in pot.player_wins:
+            net[tally[win.player_id].seat] += win.win_amount
+    return HandSettled(
+        **context,
+        game_number=judgement.hand.game_number,
+        started_at=judgement.hand.started_at,
+        net_minor={seat: amount for seat, amount in net.items() if amount},
+        jackpot_carry=judgement.contribution().carry,
+    )

@@ -1,0 +1,281 @@
+"""Facts of a hand: what was posted, staked, returned, awarded, raked and found.
+
+A hand moves money between the seats of its table, the rake and the jackpot, and nowhere else.
+The postings stand here; the table's own stream only mirrors the net.
+"""
+
+import hashlib
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from ledger import accounts
+from ledger.core import Event, Keep, Posting, move, stream
+from ledger.hands.findings import Finding
+from ledger.hands.verdict import Expected
+
+
+def hand_stream(network: str, game_number: str) -> str:
+    """Name the stream of a hand: plain numbers in their order, anything else by its hash."""
+    plain = game_number.isascii() and game_number.isdigit() and game_number[0] != "0"
+    if plain and len(game_number) <= 20:
+        return stream("hand", network, game_number.rjust(20, "0"))
+    digest = hashlib.sha256(game_number.encode("utf-8", "surrogatepass")).hexdigest()
+    return stream("hand", network, "~" + digest[:32])
+
+
+class SeatedPlayer(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A player of the hand: his id inside it, his seat, who he is, his chips before it."""
+
+    id: int
+    seat: int
+    player: str
+    starting_stack_minor: int
+
+
+class HandPosted(Event, frozen=True, kw_only=True):
+    """A hand was booked; ``occurred_at`` is when it started.
+
+    ``record`` is the hand without names (see ``ledger.hands.record``). ``expected`` is kept where
+    the rules give something else than what was posted. ``corrects`` is the digest of a post under
+    the same number that was refused before.
+    """
+
+    NAME = "hand.posted.v1"
+
+    game_number: str
+    network: str
+    table: str
+    game: str
+    currency: str
+    players: tuple[SeatedPlayer, ...]
+    record: bytes
+    dictionary: int
+    posted_digest: str
+    content_digest: str
+    verdict: str
+    jackpot_contribution_minor: int = 0
+    expected: Expected | None = None
+    corrects: str | None = None
+
+
+class HandStaked(Event, frozen=True, kw_only=True):
+    """A player put chips into the pot, all of the hand's together; ``dead_minor`` of them dead."""
+
+    NAME = "hand.staked.v1"
+
+    network: str
+    table: str
+    currency: str
+    player: str
+    amount_minor: int
+    dead_minor: int = 0
+
+    def postings(self) -> tuple[Posting, ...]:
+        return move(
+            accounts.chips(self.network, self.table, self.player),
+            accounts.pot(self.network, self.table),
+            self.currency,
+            self.amount_minor,
+        )
+
+
+class PotAdded(Event, frozen=True, kw_only=True):
+    """Money from outside the players was added to the pot; the named component pays it."""
+
+    NAME = "hand.pot_added.v1"
+
+    network: str
+    table: str
+    currency: str
+    paid_by: str
+    amount_minor: int
+
+    def postings(self) -> tuple[Posting, ...]:
+        pot = accounts.pot(self.network, self.table)
+        return move(f"{self.paid_by}:{self.network}", pot, self.currency, self.amount_minor)
+
+
+class HandReturned(Event, frozen=True, kw_only=True):
+    """Chips that nobody covered went back to the player; other returns have a reason."""
+
+    NAME = "hand.returned.v1"
+
+    network: str
+    table: str
+    currency: str
+    player: str
+    amount_minor: int
+    reason: str | None = None
+
+    def postings(self) -> tuple[Posting, ...]:
+        return move(
+            accounts.pot(self.network, self.table),
+            accounts.chips(self.network, self.table, self.player),
+            self.currency,
+            self.amount_minor,
+        )
+
+
+class HandAwarded(Event, frozen=True, kw_only=True):
+    """A player won a pot or a part of it; 0 is the main pot."""
+
+    NAME = "hand.awarded.v1"
+
+    network: str
+    table: str
+    currency: str
+    player: str
+    pot: int
+    amount_minor: int
+    half: str | None = None
+
+    def postings(self) -> tuple[Posting, ...]:
+        return move(
+            accounts.pot(self.network, self.table),
+            accounts.chips(self.network, self.table, self.player),
+            self.currency,
+            self.amount_minor,
+        )
+
+
+class HandRaked(Event, frozen=True, kw_only=True):
+    """The room took its fee, divided among the partners whose players staked. Source: K 10.1.9."""
+
+    NAME = "hand.raked.v1"
+
+    network: str
+    table: str
+    currency: str
+    amount_minor: int
+    by_partner_minor: dict[str, int]
+
+    def postings(self) -> tuple[Posting, ...]:
+        pot = accounts.pot(self.network, self.table)
+        lines = [
+            Posting(accounts.rake(self.network, partner), self.currency, -amount)
+            for partner, amount in self.by_partner_minor.items()
+        ]
+        return (Posting(pot, self.currency, self.amount_minor), *lines)
+
+
+class JackpotContributed(Event, frozen=True, kw_only=True):
+    """A jackpot's pool got a share of the partners' rake, or a drop out of the pot. Source: D."""
+
+    NAME = "hand.jackpot_contributed.v1"
+
+    network: str
+    table: str
+    currency: str
+    jackpot: str
+    amount_minor: int
+    from_pot_minor: int = 0
+    from_rake_minor: dict[str, int] = msgspec.field(default_factory=dict)
+
+    def postings(self) -> tuple[Posting, ...]:
+        lines = [
+            Posting(accounts.rake(self.network, partner), self.currency, amount)
+            for partner, amount in self.from_rake_minor.items()
+        ]
+        if self.from_pot_minor:
+            pot = accounts.pot(self.network, self.table)
+            lines.append(Posting(pot, self.currency, self.from_pot_minor))
+        pool = accounts.jackpot(self.network, self.jackpot)
+        return (*lines, Posting(pool, self.currency, -self.amount_minor))
+
+
+class HandFlagged(Event, frozen=True, kw_only=True):
+    """Something about a booked hand is not as the rules have it; open until it is resolved."""
+
+    NAME = "hand.flagged.v1"
+
+    finding: Finding
+
+
+class HandContested(Event, frozen=True, kw_only=True):
+    """Another content was posted for a hand that is booked; told once for each content."""
+
+    NAME = "hand.contested.v1"
+
+    content_digest: str
+    differing: tuple[str, ...]
+
+
+class RefusedHand(Keep, frozen=True, kw_only=True):
+    """A hand that was refused, kept so that it can be looked at, and booked when the books allow.
+
+    In the record the players' names are replaced by their nicknames' claim hashes.
+    """
+
+    network: str
+    hand: str
+    game_number: str
+    table_id: str | None
+    code: str
+    retry: str
+    digest: bytes
+    record: bytes
+    dictionary: int
+
+
+EVENTS: Final[tuple[type[Event], ...]] = (
+    HandPosted,
+    HandStaked,
+    PotAdded,
+    HandReturned,
+    HandAwarded,
+    HandRaked,
+    JackpotContributed,
+    HandFlagged,
+    HandContested,
+)
+
+
+class HandState(msgspec.Struct, frozen=True, kw_only=True):
+    """A booked hand: what its id stands for, and what its first post was answered.
+
+    ``answer`` is what whoever posts the same content again gets, marked as repeated.
+    """
+
+    content_digest: str
+    table: str
+    players: tuple[str, ...]
+    record: bytes
+    dictionary: int
+    answer: dict[str, Any]
+    contested: tuple[str, ...] = ()
+
+
+def evolve(state: HandState | None, event: Event) -> HandState | None:
+    """Fold an event of a hand's stream."""
+    if isinstance(event, HandPosted):
+        return HandState(
+            content_digest=event.content_digest,
+            table=event.table,
+            players=tuple([one.player for one in event.players]),
+            record=event.record,
+            dictionary=event.dictionary,
+            answer=answer(event),
+        )
+    assert state is not None, event
+    if isinstance(event, HandFlagged):
+        found = [*state.answer["findings"], msgspec.to_builtins(event.finding)]
+        return replace(state, answer={**state.answer, "findings": found})
+    if isinstance(event, HandContested):
+        return replace(state, contested=(*state.contested, event.content_digest))
+    return state
+
+
+def answer(posted: HandPosted, findings: tuple[Finding, ...] = ()) -> dict[str, Any]:
+    """Return what the poster of a hand is answered; no names, players by their ids in the hand."""
+    expected = posted.expected
+    return {
+        "game_number": posted.game_number,
+        "hand": hand_stream(posted.network, posted.game_number),
+        "verdict": posted.verdict,
+        "rulebook": posted.rulebook,
+        "jackpot_contribution_minor": posted.jackpot_contribution_minor,
+        "expected": None if expected is None else msgspec.to_builtins(expected),
+        "findings": [msgspec.to_builtins(finding) for finding in findings],
+    }
