@@ -67,7 +67,8 @@ def minor(amount: str, currency: str) -> int:
         raise ValueError(f"{amount!r} is not an amount")
     if len(whole) > 20 or len(part.rstrip("0")) > digits:
         raise ValueError(f"{amount!r} has more digits than {currency} has")
-    return sign * (int(whole) * 10**digits + int(part[:digits].ljust(digits, "0") or 0))
+    scale: int = 10**digits
+    return sign * (int(whole) * scale + int(part[:digits].ljust(digits, "0") or 0))
 
 
 def divide(total: int, weights: Sequence[int]) -> list[int]:
@@ -81,9 +82,7 @@ def divide(total: int, weights: Sequence[int]) -> list[int]:
     shares = [total * weight // whole for weight in weights]
     left = total - sum(shares)
     if left:
-        by_remainder = sorted(
-            range(len(weights)), key=lambda i: (-(total * weights[i] % whole), i)
-        )
+        by_remainder = sorted(range(len(weights)), key=lambda i: (-(total * weights[i] % whole), i))
         for i in by_remainder[:left]:
             shares[i] += 1
     return shares
