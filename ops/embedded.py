@@ -4,9 +4,13 @@ The wheel's own ``get_server`` is not used: it widens the permissions of every p
 a system user, and leaves PostgreSQL running when its user is killed. Here everything is in one
 folder, its ``home``:
 
-    data/         PostgreSQL's own folder        log/           one file per day of the week
-    program/      a copy of the binaries (only   passwords.json of the three roles, mode 0600
-                  when run as root)              lock           held by the process that runs it
+    data/     PostgreSQL's own folder       passwords.json   of the three roles, mode 0600
+    log/      one file per day of the week  lock             held by the process that runs it
+    run/      the socket                    start.log        what it said before it had a log
+    program/  a copy of the binaries, only when run as root
+
+Run as root, only data, log and run belong to PostgreSQL's user. What root writes to stays in
+root's own folder: in one of another user's, that user could point root's writing somewhere else.
 
 fsync stays on: what has been acknowledged survives a loss of power.
 """
@@ -46,6 +50,8 @@ ELSEWHERE = Path("/var/lib")
 
 SOCKET_PATH_LIMIT = 100
 """A socket's path holds 107 bytes on Linux, 103 on macOS; ``.s.PGSQL.65535`` goes into them."""
+
+WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 
 START_SECONDS = 600
 """Recovery after a crash reads the whole write-ahead log again."""
@@ -96,13 +102,14 @@ def _installed() -> Path:
 def account_for(home: Path) -> Account | None:
     """Return the user to change to for a home, or None when there is nothing to change.
 
-    Root changes to whom the home belongs, else to ``nobody``, which every system has: no user is
+    Root changes to whom the data belong, else to ``nobody``, which every system has: no user is
     created.
     """
     if os.geteuid() != 0:
         return None
-    if home.exists() and home.stat().st_uid != 0:
-        return Account(home.stat().st_uid, home.stat().st_gid)
+    for folder in (home / "data", home):
+        if folder.exists() and folder.stat().st_uid != 0:
+            return Account(folder.stat().st_uid, folder.stat().st_gid)
     try:
         nobody = pwd.getpwnam("nobody")
     except KeyError:
@@ -182,7 +189,7 @@ class EmbeddedPostgres:
     def dsn(self, role: str = APPLICATION, database: str = DATABASE) -> str:
         """Return the connection string of a role, through the socket where its path is short."""
         return make_conninfo(
-            host=str(self.home) if self._has_socket else "127.0.0.1",
+            host=str(self.home / "run") if self._has_socket else "127.0.0.1",
             port=self.port,
             user=role,
             password=self._passwords[role],
@@ -248,23 +255,24 @@ class EmbeddedPostgres:
 
     @property
     def _has_socket(self) -> bool:
-        return len(os.fsencode(self.home)) + len("/.s.PGSQL.65535") <= SOCKET_PATH_LIMIT
+        return len(os.fsencode(self.home / "run" / ".s.PGSQL.65535")) <= SOCKET_PATH_LIMIT
 
     def _take_home(self) -> None:
-        """Make the folder, give it to PostgreSQL's user, and lock it for this process.
+        """Make the folder and lock it for this process.
 
         The lock ends with the process, however it ends.
         """
         self._account = account_for(self.home)
         self.home.parent.mkdir(parents=True, exist_ok=True)
         self.home.mkdir(mode=0o700, exist_ok=True)
+        if self._account is not None:
+            self.home.chmod(0o711)
         if self._account is None and self.home.stat().st_uid != os.geteuid():
             raise DatabaseProblem(
                 f"{self.home} belongs to user {self.home.stat().st_uid}: run as root, as before, "
                 "or set CARDROOM_DATA_DIR to another folder."
             )
-        self._give(self.home)
-        lock = os.open(self.home / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        lock = self._open("lock", os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -278,9 +286,24 @@ class EmbeddedPostgres:
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
         self._lock = lock
 
+    def _open(self, name: str, flags: int) -> int:
+        """Open a file of the home, for its owner alone; never one that a link points to."""
+        descriptor = os.open(self.home / name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        owner = self.home.stat()
+        if os.geteuid() == 0:
+            os.fchown(descriptor, owner.st_uid, owner.st_gid)
+        return descriptor
+
+    def _make(self, name: str) -> Path:
+        """Make a folder of PostgreSQL's user."""
+        folder = self.home / name
+        folder.mkdir(mode=0o700, exist_ok=True)
+        self._give(folder)
+        return folder
+
     def _give(self, path: Path) -> None:
         if self._account is not None:
-            os.chown(path, *self._account)
+            os.chown(path, *self._account, follow_symlinks=False)
 
     def _reachable_program(self) -> Path:
         """Return the folder of the binaries; for another user, of a copy that he can reach."""
@@ -329,18 +352,17 @@ class EmbeddedPostgres:
                 "Restore it from a backup of the folder."
             )
         self._passwords = {role: secrets.token_urlsafe(24) for role in (ADMIN, OWNER, APPLICATION)}
-        partial = path.with_suffix(".partial")
-        partial.touch(mode=0o600)
-        partial.write_text(json.dumps(self._passwords))
-        partial.rename(path)
+        with os.fdopen(self._open("passwords.partial", WRITE), "w") as partial:
+            json.dump(self._passwords, partial)
+        (self.home / "passwords.partial").rename(path)
 
     def _initialise(self) -> None:
         """Run initdb beside the final place: a folder called ``data`` is always a whole one."""
-        partial = self.home / "data.partial"
-        shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(self.home / "data.partial", ignore_errors=True)
+        partial = self._make("data.partial")
         password = self.home / "password.partial"
-        password.touch(mode=0o600)
-        password.write_text(self._passwords[ADMIN])
+        with os.fdopen(self._open(password.name, WRITE), "w") as file:
+            file.write(self._passwords[ADMIN])
         self._give(password)
         run = subprocess.run(
             self._command(
@@ -403,7 +425,8 @@ class EmbeddedPostgres:
         """
         path = self.data / "postmaster.pid"
         rest = path.read_text().split("\n", 1)[1]
-        path.write_text(f"{os.getpid()}\n{rest}")
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW), "w") as file:
+            file.write(f"{os.getpid()}\n{rest}")
 
     def _launch_when_free(self) -> None:
         """Launch; backends of a server that was killed may take a moment to notice it and go."""
@@ -427,12 +450,12 @@ class EmbeddedPostgres:
             **self.options,
             "listen_addresses": "127.0.0.1",
             "port": str(self.port),
-            "unix_socket_directories": str(self.home) if self._has_socket else "",
+            "unix_socket_directories": str(self._make("run")) if self._has_socket else "",
             "unix_socket_permissions": "0700",
-            "log_directory": str(self.home / "log"),
+            "log_directory": str(self._make("log")),
         }
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-        with (self.home / "start.log").open("wb") as log:
+        with os.fdopen(self._open("start.log", WRITE), "wb") as log:
             self.process = subprocess.Popen(
                 self._command("postgres", "-D", str(self.data), *options),
                 cwd=self.home,

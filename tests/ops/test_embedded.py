@@ -122,7 +122,7 @@ def test_a_reused_process_number_does_not_keep_the_server_from_starting(home: Pa
         server.process.wait()
         record = home / "data" / "postmaster.pid"
         rest = record.read_text().split("\n", 1)[1]
-        bystander = subprocess.Popen(["sleep", "60"], user=home.stat().st_uid)
+        bystander = subprocess.Popen(["sleep", "60"], user=(home / "data").stat().st_uid)
         record.write_text(f"{bystander.pid}\n{rest}")
         server.stop()
         server.start()
@@ -136,6 +136,30 @@ def test_an_interrupted_first_start_begins_again(home: Path) -> None:
     (home / "data.partial" / "base").mkdir(parents=True)
     with EmbeddedPostgres(home) as server:
         note(server.dsn("cardroom_owner"), "here")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root writes into another user's folder")
+def test_root_takes_over_a_users_folder_and_gives_it_back(home: Path) -> None:
+    with EmbeddedPostgres(home) as server:
+        note(server.dsn("cardroom_owner"), "before")
+    everything = (home, *home.rglob("*"))
+    for path in everything:
+        os.chown(path, 65533, 65533, follow_symlinks=False)
+    with EmbeddedPostgres(home) as server:
+        assert notes(server.dsn("cardroom_owner")) == ["before"]
+    assert {path.stat().st_uid for path in everything} == {65533}
+
+
+def test_a_link_in_the_place_of_a_file_is_not_followed(home: Path) -> None:
+    with EmbeddedPostgres(home):
+        pass
+    victim = home.parent / "victim"
+    victim.write_text("precious")
+    (home / "start.log").unlink()
+    (home / "start.log").symlink_to(victim)
+    with pytest.raises(OSError, match=r"start\.log"):
+        EmbeddedPostgres(home).start()
+    assert victim.read_text() == "precious"
 
 
 def test_lost_passwords_are_not_replaced(home: Path) -> None:
@@ -153,8 +177,9 @@ def test_why_the_server_does_not_start_is_told(home: Path) -> None:
 
 def test_nobody_else_can_read_the_folder_or_the_passwords(home: Path) -> None:
     with EmbeddedPostgres(home) as server:
-        assert home.stat().st_mode & 0o077 == 0
-        assert (home / "passwords.json").stat().st_mode & 0o077 == 0
+        assert home.stat().st_mode & 0o066 == 0
+        for name in ("data", "log", "run", "passwords.json", "lock", "start.log"):
+            assert (home / name).stat().st_mode & 0o077 == 0, name
         with psycopg.connect(server.dsn("postgres")) as connection:
             row = connection.execute("SHOW fsync").fetchone()
             assert row == ("on",)
@@ -177,8 +202,10 @@ def test_root_runs_it_as_another_user_and_touches_nothing_else(home: Path) -> No
         assert server.process is not None
         status = Path(f"/proc/{server.process.pid}/status").read_text()
         uids = next(line for line in status.splitlines() if line.startswith("Uid:")).split()[1:]
-        assert set(uids) == {str(home.stat().st_uid)}
-        assert home.stat().st_uid != 0
+        assert set(uids) == {str((home / "data").stat().st_uid)}
+        assert "0" not in uids
+        owners = {path.name: path.stat().st_uid for path in home.iterdir()}
+        assert {name for name, uid in owners.items() if uid != 0} == {"data", "log", "run"}
     after = (home.parent.stat(), home.parent.parent.stat())
     assert [(s.st_mode, s.st_uid) for s in after] == [(s.st_mode, s.st_uid) for s in before]
 
