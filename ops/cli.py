@@ -17,6 +17,8 @@ from ops import database, logging, supervisor, tokens
 from ops import migrate as migrations
 from ops import settings as configuration
 from ops.embedded import DatabaseProblem
+from ops.importer.cli import import_hands
+from ops.importer.run import ImportStopped
 
 app = typer.Typer(
     name="cardroom",
@@ -31,6 +33,7 @@ EXPECTED = (
     DatabaseProblem,
     migrations.UnusableDatabase,
     supervisor.GaveUp,
+    ImportStopped,
     OSError,
 )
 """What is reported in a line, and not as a defect."""
@@ -93,6 +96,9 @@ def settings() -> None:
 def version() -> None:
     """Print the version."""
     print(installed_version("cardroom-ledger"))
+
+
+app.command("import")(import_hands)
 
 
 def main() -> None:

@@ -1,0 +1,183 @@
+"""Carries an import out: hands in batches, through the journal itself."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from api.clock import now
+from ledger.core import Refused
+from ledger.hands import ohh
+from ledger.hands.commands import DEFAULT_RULEBOOK, PostHand
+from ledger.identity import Identity
+from ledger.journal import Journal, Outcome, RefusalInfo, Submission
+from ledger.rulebooks.commands import AdoptRulebook
+from ledger.rulebooks.loader import parse, shipped_texts
+from ops.importer import files
+from ops.importer.command import ACTOR, ImportHand, network_of, people
+from ops.importer.report import Refusal, Report
+
+TRIES: Final = 5
+"""How often a batch is sent when the database does not answer; each try is patient by itself."""
+
+PAUSE_SECONDS: Final = 1.0
+
+
+class ImportStopped(Exception):
+    """The import cannot go on; what is booked stays booked, and running it again goes on."""
+
+
+class Options(NamedTuple):
+    """What an import is told: a network, a rulebook and its day instead of the hands' own."""
+
+    network: str | None = None
+    rulebook: str | None = None
+    on: date | None = None
+    batch: int = 500
+
+
+class _Read(NamedTuple):
+    """A hand that could be read, and where it stands."""
+
+    file: str
+    line: int
+    command: ImportHand
+
+
+class Importer:
+    """Books hands in the order in which they are given, so many in one transaction.
+
+    ``refused`` is told of each hand that is not booked. The journal belongs to the importer
+    until it is done.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        identity: Identity,
+        options: Options,
+        refused: Callable[[Refusal], None],
+    ) -> None:
+        self._journal = journal
+        self._identity = identity
+        self._options = options
+        self._refused = refused
+        self._adopted: set[tuple[str, str]] = set()
+        self._waiting: list[_Read] = []
+        self.report = Report()
+
+    def book(self, path: Path) -> Iterator[int]:
+        """Book the hands of a file, giving after each batch how many of its bytes are done.
+
+        Raises ImportStopped and OSError.
+        """
+        try:
+            for item in files.items(path):
+                self._take(str(path), item)
+                if len(self._waiting) >= self._options.batch:
+                    self._book_waiting()
+                    yield item.end
+        except ohh.Malformed as error:
+            self._refuse(_unread(str(path), 1, error))
+        self._book_waiting()
+        yield path.stat().st_size
+
+    def _take(self, file: str, item: files.Item) -> None:
+        try:
+            hand = ohh.read(item.content)
+        except Refused as error:
+            self._refuse(_unread(file, item.line, error))
+            return
+        self._waiting.append(_Read(file, item.line, self._command(hand, item.content)))
+
+    def _command(self, hand: ohh.Hand, content: ohh.Raw) -> ImportHand:
+        """Make a hand's command; what it implies happened when it began, as far as is known."""
+        options = self._options
+        network = options.network or network_of(hand)
+        persons = people(self._identity, network, hand)
+        said: Any = {"network": network, "at": hand.started_at, "actor": ACTOR}
+        post = PostHand(
+            **said,
+            request_id=f"hand:{hand.game_number}",
+            hand=hand,
+            posted_digest=ohh.digest_of(content),
+            claims={person.nickname: person.nickname_claim for person in persons},
+            rulebook=options.rulebook,
+            on=options.on,
+            foreign=True,
+        )
+        return ImportHand(
+            **said,
+            request_id=f"import:{network}:hand:{hand.game_number}",
+            hand=hand,
+            post=post,
+            people=persons,
+            rulebook=options.rulebook or hand.x_rulebook or DEFAULT_RULEBOOK,
+        )
+
+    def _book_waiting(self) -> None:
+        reads, self._waiting = self._waiting, []
+        if not reads:
+            return
+        adoptions = self._adoptions(read.command for read in reads)
+        outcomes = self._execute([*adoptions, *(read.command for read in reads)])
+        for adoption, outcome in zip(adoptions, outcomes, strict=False):
+            if outcome.refusal is not None:
+                raise ImportStopped(f"{adoption.file}: {outcome.refusal.message}")
+        for read, outcome in zip(reads, outcomes[len(adoptions) :], strict=True):
+            self._count(read, outcome)
+        self._journal.housekeep()
+
+    def _execute(self, commands: Sequence[AdoptRulebook | ImportHand]) -> list[Outcome]:
+        """Have the journal carry commands out; a hand is its own id, so trying again is safe."""
+        submissions = [Submission(command, ACTOR) for command in commands]
+        for attempt in range(TRIES):
+            outcomes = self._journal.execute(submissions)
+            if not any(_is_lost(outcome.refusal) for outcome in outcomes):
+                return outcomes
+            if attempt + 1 < TRIES:
+                time.sleep(PAUSE_SECONDS)
+        raise ImportStopped("The database does not answer. Run the same command again to go on.")
+
+    def _adoptions(self, commands: Iterable[ImportHand]) -> list[AdoptRulebook]:
+        """Adopt, on each network, the rulebooks that its hands are judged by."""
+        wanted = {(command.network, command.rulebook) for command in commands} - self._adopted
+        self._adopted |= wanted
+        return [
+            AdoptRulebook(
+                network=network,
+                at=now(),
+                actor=ACTOR,
+                request_id=f"import:{network}:rulebook:{file}",
+                text=text,
+                file=file,
+            )
+            for network, rulebook in sorted(wanted)
+            for file, text in shipped_texts()
+            if parse(text, file).name == rulebook
+        ]
+
+    # -- what became of it -----------------------------------------------------------------------
+
+    def _count(self, read: _Read, outcome: Outcome) -> None:
+        command, refusal = read.command, outcome.refusal
+        if refusal is None:
+            self.report.book(
+                command.network, command.hand, outcome.answer, repeated=outcome.repeated
+            )
+            return
+        number, field = command.hand.game_number, refusal.field
+        self._refuse(Refusal(read.file, read.line, number, refusal.code, refusal.message, field))
+
+    def _refuse(self, refusal: Refusal) -> None:
+        self.report.refuse(refusal.code)
+        self._refused(refusal)
+
+
+def _unread(file: str, line: int, error: Refused) -> Refusal:
+    return Refusal(file, line, None, error.code, error.message, error.field)
+
+
+def _is_lost(refusal: RefusalInfo | None) -> bool:
+    return refusal is not None and refusal.code == "database-unavailable"
