@@ -11,7 +11,18 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
-from api import cashier, hands, health, logs, players, problems, requests, rulebooks, tables
+from api import (
+    cashier,
+    events,
+    hand_records,
+    hands,
+    health,
+    players,
+    problems,
+    requests,
+    rulebooks,
+    tables,
+)
 from api.auth import Verifier
 from api.edge import Edge, on_http_exception, on_invalid, on_problem, on_refused
 from api.idempotency import FieldDigests, Running
@@ -29,7 +40,8 @@ ROUTERS = (
     players.router,
     cashier.router,
     tables.router,
-    hands.router,
+    hand_records.router,
+    events.router,
     rulebooks.router,
     requests.router,
     health.router,
@@ -40,7 +52,6 @@ ROUTERS = (
 def create_app(settings: EdgeSettings | None = None) -> FastAPI:
     """Make the application of one process; without settings they are read from the environment."""
     settings = settings or EdgeSettings()
-    logs.configure()
     app = FastAPI(
         title="cardroom-ledger",
         lifespan=_lifespan(settings),

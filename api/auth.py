@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 import jwt
 import msgspec
-from fastapi import Depends, Request
+from fastapi import Depends, Request, Security
 from fastapi.security import HTTPBearer
 
 from api.clock import now
@@ -223,16 +223,21 @@ bearer = HTTPBearer(
 )
 
 
-class Needs:
-    """Dependency of a route: its caller, whose token must have a scope if one is named."""
+class _Needs:
+    """Finds the caller of a request, whose token must have a scope if one is named."""
 
-    def __init__(self, scope: Scope | None = None) -> None:
-        self.scope = scope
+    def __init__(self, scope: Scope | None) -> None:
+        self._scope = scope
 
     def __call__(self, request: Request, _: Annotated[Any, Depends(bearer)]) -> Caller:
         verifier: Verifier = request.app.state.edge.verifier
         caller = verifier.caller(request.scope["headers"], now())
         request.scope["caller"] = caller
-        if self.scope is not None:
-            caller.require(self.scope)
+        if self._scope is not None:
+            caller.require(self._scope)
         return caller
+
+
+def needs(scope: Scope | None = None) -> Any:
+    """Make the dependency of a route on its caller; the document names the scope."""
+    return Security(_Needs(scope), scopes=[scope.value] if scope else [])

@@ -60,6 +60,7 @@ class Metrics:
             registry=self._registry,
         )
         self._request_children: dict[tuple[str, str, int], Counter] = {}
+        self._hand_children: dict[str, Counter] = {}
         self._duration_children: dict[str, Histogram] = {}
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -72,6 +73,14 @@ class Metrics:
             self._duration_children.setdefault(route, self.duration.labels(route))
         counter.inc()
         self._duration_children[route].observe(seconds)
+
+    def count_hands(self, statuses: Iterable[str]) -> None:
+        """Count posted hands by what became of them."""
+        for status in statuses:
+            counter = self._hand_children.get(status)
+            if counter is None:
+                counter = self._hand_children[status] = self.hands.labels(status)
+            counter.inc()
 
     def exposition(self) -> bytes:
         """Write everything in the Prometheus text format."""

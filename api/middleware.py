@@ -17,6 +17,9 @@ from api.problems import Problem, answer
 HOT: Final = "/v1/hands"
 """The one route that reads its own body, to its own limit, and is logged in samples."""
 
+DRAINED_BYTES: Final = 32 * 1024 * 1024
+"""How much of a body that is too large is read on before the connection is closed on it."""
+
 _VISIBLE = frozenset(map(chr, range(0x21, 0x7F)))
 
 
@@ -52,7 +55,7 @@ class EdgeMiddleware:
 
         try:
             if scope["path"] != HOT:
-                receive = self._limited(scope, receive)
+                receive = await self._limited(scope, receive)
             await self.app(scope, receive, send_with_id)
         except Problem as problem:
             if not status:
@@ -65,10 +68,11 @@ class EdgeMiddleware:
         finally:
             self._account(scope, status, perf_counter() - started)
 
-    def _limited(self, scope: Scope, receive: Receive) -> Receive:
+    async def _limited(self, scope: Scope, receive: Receive) -> Receive:
         limit = self._max_body_bytes
         for name, value in scope["headers"]:
             if name == b"content-length" and value.isdigit() and int(value) > limit:
+                await drain(receive)
                 raise too_large(limit)
         size = 0
 
@@ -77,15 +81,18 @@ class EdgeMiddleware:
             message = await receive()
             size += len(message.get("body", b""))
             if size > limit:
+                if message.get("more_body"):
+                    await drain(receive)
                 raise too_large(limit)
             return message
 
         return receive_limited
 
     def _account(self, scope: Scope, status: int, seconds: float) -> None:
-        route = getattr(scope.get("route"), "path", "unknown")
+        hot = scope["path"] == HOT
+        route = HOT if hot else getattr(scope.get("route"), "path", "unknown")
         self._metrics.observe(scope["method"], route, status, seconds)
-        if route == HOT and status < 500:
+        if hot and status < 500:
             self._unlogged += 1
             if self._unlogged < self._log_every:
                 return
@@ -117,6 +124,16 @@ def too_large(limit: int) -> Problem:
         headers={"Connection": "close"},
         limit_bytes=limit,
     )
+
+
+async def drain(receive: Receive, limit: int = DRAINED_BYTES) -> None:
+    """Read on and forget: a client that is still sending would miss its answer."""
+    left = limit
+    while left > 0:
+        message = await receive()
+        left -= len(message.get("body", b""))
+        if not message.get("more_body"):
+            return
 
 
 def _request_id(scope: Scope) -> str:

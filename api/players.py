@@ -3,11 +3,11 @@
 from typing import Annotated, Any, Literal
 from uuid import uuid4
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.auth import Caller, Needs, Scope
+from api.auth import Caller, Scope, needs
 from api.clock import now
 from api.edge import (
     Answer,
@@ -44,9 +44,9 @@ router = APIRouter(prefix="/v1/players", tags=["players"], route_class=LedgerRou
 EXAMPLE = "3b1f6c1e-6d0f-4f0e-9a57-0c5f6f0b7a11"
 Nickname = Annotated[str, Field(min_length=1, max_length=64)]
 Player = Annotated[PlayerId, Path(examples=[EXAMPLE])]
-Registering = Annotated[Caller, Depends(Needs(Scope.PLAYERS_REGISTER))]
-Intervening = Annotated[Caller, Depends(Needs(Scope.PLAYERS_INTERVENE))]
-Reading = Annotated[Caller, Depends(Needs(Scope.PLAYERS_READ))]
+Registering = Annotated[Caller, needs(Scope.PLAYERS_REGISTER)]
+Intervening = Annotated[Caller, needs(Scope.PLAYERS_INTERVENE)]
+Reading = Annotated[Caller, needs(Scope.PLAYERS_READ)]
 
 
 class Registration(Body):

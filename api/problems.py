@@ -9,6 +9,9 @@ from pydantic import BaseModel
 from starlette.types import Send
 
 from ledger.core import Refused, Retry
+from ledger.hands.commands import RefusedByFindings
+from ledger.hands.findings import LATER
+from ledger.rulebooks.values import FINDING_CODES
 
 MEDIA_TYPE: Final = b"application/problem+json"
 
@@ -54,6 +57,9 @@ EDGE: Final[dict[str, ProblemType]] = {
     ),
     "not-your-partner": ProblemType(403, "never", "A partner's token acts for that partner alone."),
     "not-found": ProblemType(404, "never", "Nothing is kept under this path."),
+    "unknown-hand": ProblemType(
+        404, "later", "No hand is booked under this number; `refused_before` lists refused posts."
+    ),
     "request-not-found": ProblemType(
         404, "later", "No finished request of this client has this key; it may still arrive."
     ),
@@ -207,10 +213,19 @@ def refusals(root: type[Refused] = Refused) -> Iterator[type[Refused]]:
 
 def catalogue() -> dict[str, ProblemType]:
     """Return every code that can be answered, with what it means."""
-    found = {
-        kind.code: ProblemType(STATUS[kind.kind], kind.retry, _first_sentence(kind.__doc__ or ""))
-        for kind in refusals()
+    found: dict[str, ProblemType] = {
+        code: ProblemType(
+            422,
+            "later" if code in LATER else "after-fix",
+            "A finding of a posted hand: see `findings`.",
+        )
+        for code in FINDING_CODES
     }
+    for kind in refusals():
+        meaning = _first_sentence(kind.__doc__ or "")
+        found[kind.code] = ProblemType(STATUS[kind.kind], kind.retry, meaning)
+    # It stands for the code of whichever finding decides.
+    del found[RefusedByFindings.code]
     return dict(sorted((found | EDGE).items()))
 
 

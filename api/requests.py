@@ -3,10 +3,10 @@
 from typing import Annotated, Any, Literal
 
 import msgspec
-from fastapi import APIRouter, Depends, Path, Request, Response
+from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, Field
 
-from api.auth import Caller, Needs
+from api.auth import Caller, needs
 from api.edge import LedgerRoute, edge_of, problem_of, respond, worded
 from api.problems import Problem
 from ledger.journal import Outcome
@@ -34,7 +34,7 @@ class RequestAnswer(BaseModel):
 def get_request(
     request: Request,
     key: Annotated[str, Path(pattern=r"^[\x21-\x7e]{1,128}$", examples=["deposit-1001"])],
-    caller: Annotated[Caller, Depends(Needs())],
+    caller: Annotated[Caller, needs()],
 ) -> Response:
     edge = edge_of(request)
     with edge.reads.snapshot() as connection:

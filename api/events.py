@@ -1,0 +1,116 @@
+"""Single events: what was recorded, when, with which postings, under which digest."""
+
+from typing import Annotated, Any, Final
+
+import msgspec
+from fastapi import APIRouter, Path, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.auth import Caller, Scope, needs
+from api.clock import now
+from api.edge import Answer, LedgerRoute, edge_of, respond, worded
+from api.problems import Problem
+from ledger import accounts, money
+from ledger.core import Event, category_of
+from ledger.journal import Recorded, event_at
+
+router = APIRouter(prefix="/v1/events", tags=["books"], route_class=LedgerRoute)
+
+Reading = Annotated[Caller, needs(Scope.BOOKS_READ)]
+_OF_A_PLAYER: Final = ("player", "deposit", "withdrawal")
+_META: Final = ("occurred_at", "actor", "request_id", "rulebook")
+
+
+class PostingAnswer(BaseModel):
+    """One line of an event: debits are positive, credits negative."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    account: str
+    side: str
+    currency: str
+    amount_minor: int
+    amount: str
+
+
+class CommitAnswer(BaseModel):
+    """The append that an event was recorded in."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    first_position: int
+    last_position: int
+    recorded_at: str
+    writer: str
+    digest: str = Field(description="SHA-256 over the digest before it and its rows, in hex.")
+
+
+class EventAnswer(Answer):
+    """An event as it was recorded. ``position`` is its own."""
+
+    event: str
+    stream: str
+    version: int
+    occurred_at: str
+    actor: str
+    request_id: str
+    rulebook: str
+    fields: dict[str, Any]
+    postings: list[PostingAnswer]
+    commit: CommitAnswer
+
+
+@router.get("/{position}", response_model=EventAnswer, summary="An event")
+def get_event(
+    request: Request,
+    position: Annotated[int, Path(ge=1, le=2**63 - 1, examples=[1])],
+    caller: Reading,
+) -> Response:
+    """Show what is recorded at a position. Of a player's stream the read is recorded."""
+    edge = edge_of(request)
+    with edge.reads.snapshot() as connection:
+        recorded = event_at(connection, position)
+        if recorded is None or recorded.stream.split(":")[1] != caller.network:
+            raise Problem("not-found", "nothing is recorded at this position", field="position")
+        commit = connection.execute(
+            "SELECT first_position, last_position, recorded_at, writer, encode(digest, 'hex')"
+            " FROM journal.commits WHERE last_position >= %s ORDER BY last_position LIMIT 1",
+            [position],
+        ).fetchone()
+    assert commit is not None
+    if category_of(recorded.stream) in _OF_A_PLAYER:
+        request_id = request.scope["request_id"]
+        edge.reads.record(caller, "event", recorded.stream, request_id, now())
+    return respond(
+        {**described(recorded), "commit": dict(zip(CommitAnswer.model_fields, commit, strict=True))}
+    )
+
+
+def described(recorded: Recorded) -> dict[str, Any]:
+    """Describe a recorded event: what it is, its own fields, and its postings."""
+    event = recorded.event
+    fields = msgspec.to_builtins(event)
+    meta = {name: fields.pop(name, getattr(event, name)) for name in _META}
+    return {
+        "position": recorded.position,
+        "event": event.NAME,
+        "stream": recorded.stream,
+        "version": recorded.version,
+        **meta,
+        "fields": worded(fields),
+        "postings": postings_of(event),
+    }
+
+
+def postings_of(event: Event) -> list[dict[str, Any]]:
+    """Describe the lines that an event books."""
+    return [
+        {
+            "account": posting.account,
+            "side": accounts.parse(posting.account).side,
+            "currency": posting.currency,
+            "amount_minor": posting.amount_minor,
+            "amount": money.text(posting.amount_minor, posting.currency),
+        }
+        for posting in event.postings()
+    ]

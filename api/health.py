@@ -1,0 +1,146 @@
+"""Whether the process lives, whether it can serve, and what it counts."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+import psycopg
+from fastapi import APIRouter, FastAPI, Request, Response
+from pydantic import BaseModel, ConfigDict
+
+from api.edge import Edge, edge_of, respond
+from api.hand_records import waiting_of
+from api.metrics import CONTENT_TYPE, Gauge
+from api.problems import Problem
+from api.reads import Connection
+
+router = APIRouter(tags=["operations"])
+
+
+class Alive(BaseModel):
+    """The process answers."""
+
+    status: str
+
+
+class Readiness(BaseModel):
+    """What must hold for the process to serve, and whether it does."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    status: str
+    database: bool
+    queue: bool
+    projections: bool
+    journal_position: int | None
+    projected_position: int | None
+    lag_seconds: float | None
+
+
+class Lag(NamedTuple):
+    """How far the projections are behind the journal."""
+
+    journal: int
+    projected: int
+    seconds: float
+
+
+@router.get("/livez", response_model=Alive, summary="Does the process live?")
+async def livez() -> Response:
+    """Answer as long as the process can; a failure means: restart it."""
+    return respond({"status": "alive"})
+
+
+@router.get(
+    "/readyz",
+    response_model=Readiness,
+    responses={503: {"model": Readiness, "description": "Send requests elsewhere for now."}},
+    summary="Can the process serve?",
+)
+def readyz(request: Request) -> Response:
+    """Answer 200 while the database answers, the queue has room and the projections keep up."""
+    edge = edge_of(request)
+    lag: Lag | None
+    try:
+        with edge.reads.snapshot() as connection:
+            lag = lag_of(connection)
+    except Problem:
+        lag = None
+    queue = edge.writer.depth < edge.settings.queue_limit
+    projections = lag is not None and lag.seconds <= edge.settings.ready_lag_seconds
+    ready = lag is not None and queue and projections
+    found = {
+        "status": "ready" if ready else "not ready",
+        "database": lag is not None,
+        "queue": queue,
+        "projections": projections,
+        "journal_position": lag.journal if lag else None,
+        "projected_position": lag.projected if lag else None,
+        "lag_seconds": lag.seconds if lag else None,
+    }
+    return respond(found, 200 if ready else 503)
+
+
+@router.get(
+    "/metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    summary="Counters and gauges for Prometheus",
+)
+def get_metrics(request: Request) -> Response:
+    """Show what this process counts, and what the database says at this moment."""
+    return Response(request.app.state.metrics.exposition(), media_type=CONTENT_TYPE)
+
+
+def gauges(app: FastAPI) -> Iterable[Gauge]:
+    """Look the gauges up; those of the database are left out while it does not answer."""
+    edge: Edge = app.state.edge
+    yield Gauge("cardroom_queue_depth", "Commands that wait to be decided.", edge.writer.depth)
+    try:
+        with edge.reads.snapshot() as connection:
+            found = [*_database_gauges(connection)]
+    except Problem:
+        return
+    yield from found
+
+
+def _database_gauges(connection: Connection) -> Iterator[Gauge]:
+    lag = lag_of(connection)
+    waiting = waiting_of(connection)
+    yield Gauge("cardroom_journal_position", "Events in the journal.", lag.journal)
+    yield Gauge(
+        "cardroom_projector_lag_positions",
+        "Events that the projections do not include yet.",
+        lag.journal - lag.projected,
+    )
+    yield Gauge(
+        "cardroom_projector_lag_seconds",
+        "Age of the oldest commit that the projections do not include.",
+        lag.seconds,
+    )
+    yield Gauge("cardroom_waiting_hands", "Refused hands that may still be booked.", waiting)
+
+
+_LAG: Final = """
+SELECT coalesce((SELECT max(last_position) FROM journal.commits), 0),
+       coalesce((SELECT extract(epoch FROM clock_timestamp() - recorded_at)
+                   FROM journal.commits WHERE last_position > %(projected)s
+                  ORDER BY last_position LIMIT 1), 0)
+"""
+
+
+def lag_of(connection: Connection) -> Lag:
+    """Measure how far the projections are behind."""
+    projected = projected_of(connection)
+    row = connection.execute(_LAG, {"projected": projected}).fetchone()
+    assert row is not None
+    return Lag(int(row[0]), projected, max(float(row[1]), 0.0))
+
+
+def projected_of(connection: Connection) -> int:
+    """Return the position that the projections include; 0 before their first generation."""
+    try:
+        with connection.transaction():
+            row = connection.execute("SELECT position FROM book.generation").fetchone()
+    except psycopg.errors.UndefinedTable:
+        return 0
+    return int(row[0]) if row else 0

@@ -1,0 +1,53 @@
+"""Answers from projections may be waited for: a client names the position that it must see."""
+
+import asyncio
+from time import monotonic
+from typing import Annotated, Final
+
+from fastapi import Depends, Query, Request
+from fastapi.concurrency import run_in_threadpool
+
+from api.edge import edge_of
+from api.health import projected_of
+from api.problems import Problem
+
+LONGEST_WAIT_MS: Final = 10_000
+_POLL_SECONDS: Final = (0.002, 0.005, 0.01, 0.02, 0.05)
+
+
+async def _reach(
+    request: Request,
+    at_least: Annotated[
+        int | None, Query(ge=0, description="The position that the answer must include.")
+    ] = None,
+    wait_ms: Annotated[
+        int, Query(ge=0, le=LONGEST_WAIT_MS, description="How long to wait for it.")
+    ] = 0,
+) -> None:
+    if at_least is None:
+        return
+    deadline = monotonic() + wait_ms / 1000
+    polls = 0
+    while True:
+        projected = await run_in_threadpool(_projected, request)
+        if projected >= at_least:
+            return
+        if monotonic() >= deadline:
+            raise Problem(
+                "position-not-reached",
+                f"the projections are at {projected}",
+                field="at_least",
+                projected_position=projected,
+            )
+        pause = _POLL_SECONDS[min(polls, len(_POLL_SECONDS) - 1)]
+        polls += 1
+        await asyncio.sleep(min(pause, max(deadline - monotonic(), 0)))
+
+
+def _projected(request: Request) -> int:
+    with edge_of(request).reads.snapshot() as connection:
+        return projected_of(connection)
+
+
+Reached = Depends(_reach)
+"""Dependency of a read: the projections include ``at_least``, or position-not-reached."""
