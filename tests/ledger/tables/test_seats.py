@@ -8,6 +8,7 @@ from ledger import accounts
 from ledger.bounds import InvalidAmount, InvalidField
 from ledger.cashier.commands import ChargeBackDeposit
 from ledger.core import Refused
+from ledger.hands.events import HandState, hand_stream
 from ledger.players.commands import SuspendPlayer
 from ledger.players.events import player_stream
 from ledger.players.standing import (
@@ -335,6 +336,35 @@ def test_chips_may_not_move_during_a_hand_because_an_old_one_is_named(book: Memo
     book.when(begin(book, "82"))
     with pytest.raises(HandNotSettled):
         book.when(top_up(book, after_game_number="80"))
+
+
+@pytest.mark.parametrize(
+    ("table_of_hand", "refusal"), [(TABLE, HandRunning), ("Hebron", HandNotSettled)]
+)
+def test_naming_a_hand_before_the_last_one_does_not_help_during_a_hand(
+    book: MemoryBook, table_of_hand: str, refusal: type[Refused]
+) -> None:
+    book.when(buy_in(book))
+    book.states[hand_stream(NETWORK, "79")] = booked_hand(table_of_hand)
+    settle(book, "80")
+    book.when(begin(book, "81"))
+    with pytest.raises(refusal):
+        book.when(top_up(book, after_game_number="79"))
+    settle(book, "81")
+    if table_of_hand == TABLE:
+        book.when(top_up(book, after_game_number="79"))
+
+
+def test_a_hand_that_was_booked_elsewhere_does_not_begin(book: MemoryBook) -> None:
+    book.states[hand_stream(NETWORK, "79")] = booked_hand("Hebron")
+    with pytest.raises(HandAlreadySettled):
+        book.when(begin(book, "79"))
+
+
+def booked_hand(table_of_hand: str) -> HandState:
+    return HandState(
+        content_digest="", table=table_of_hand, players=(), record=b"", dictionary=0, answer={}
+    )
 
 
 def test_a_player_who_is_not_in_the_running_hand_may_move_his_chips(book: MemoryBook) -> None:
