@@ -2,10 +2,12 @@
 
 import sys
 from collections.abc import Iterable
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
+import psycopg
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
@@ -16,7 +18,7 @@ from ledger.journal import Journal
 from ledger.rulebooks.loader import shipped
 from ops import database, logging
 from ops import settings as configuration
-from ops.importer.report import Refusal, Report
+from ops.importer.report import Refusal
 from ops.importer.run import Importer, Options
 
 INTERRUPTED = 130
@@ -59,29 +61,27 @@ def import_hands(
     with database.database(settings) as found:
         assert settings.identity_key is not None
         identity = Identity(bytes.fromhex(settings.identity_key.get_secret_value()))
-        journal = Journal(found.application, writer="import")
-        try:
-            report, finished = _run(journal, identity, options, files)
-        finally:
-            journal.close()
-    print(*report.lines(), sep="\n")
+        with (
+            closing(Journal(found.application, writer="import")) as journal,
+            psycopg.connect(found.application, autocommit=True) as connection,
+        ):
+            console = Console(stderr=True, highlight=False)
+
+            def tell(refusal: Refusal) -> None:
+                console.print(str(refusal), markup=False, soft_wrap=True)
+
+            importer = Importer(journal, connection, identity, options, tell)
+            finished = _run(importer, files, console)
+    print(*importer.report.lines(), sep="\n")
     if not finished:
         print("Interrupted: run the same command again to go on.", file=sys.stderr)
         raise typer.Exit(INTERRUPTED)
-    if report.refused:
+    if importer.report.refused:
         raise typer.Exit(1)
 
 
-def _run(
-    journal: Journal, identity: Identity, options: Options, files: Iterable[Path]
-) -> tuple[Report, bool]:
-    """Import with a progress bar; False with the report when Ctrl-C ended it."""
-    console = Console(stderr=True, highlight=False)
-
-    def tell(refusal: Refusal) -> None:
-        console.print(str(refusal), markup=False, soft_wrap=True)
-
-    importer = Importer(journal, identity, options, tell)
+def _run(importer: Importer, files: Iterable[Path], console: Console) -> bool:
+    """Import with a progress bar; False when Ctrl-C ended it."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -98,5 +98,5 @@ def _run(
                     hands = importer.report.hands - before
                     progress.update(task, completed=done, hands=hands)
         except KeyboardInterrupt:
-            return importer.report, False
-    return importer.report, True
+            return False
+    return True
