@@ -120,7 +120,7 @@ def begin(cursor: psycopg.Cursor[Any]) -> Head:
     Statements after the lock have snapshots of their own, so they see what the previous holder
     committed.
     """
-    cursor.execute(LOCK_AND_READ_HEAD, prepare=False)
+    cursor.execute(LOCK_AND_READ_HEAD, prepare=False, binary=False)
     cursor.nextset()
     cursor.nextset()
     row = cursor.fetchone()
@@ -166,7 +166,7 @@ def end(cursor: psycopg.Cursor[Any], commit: Commit | None, *, writer: str) -> N
         channel=sql.Identifier(CHANNEL),
         payload=sql.Literal(str(commit.last_position)),
     )
-    cursor.execute(statement, prepare=False)
+    cursor.execute(statement, prepare=False, binary=False)
 
 
 class LedgerRecorder(PostgresApplicationRecorder):
