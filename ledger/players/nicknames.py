@@ -1,5 +1,6 @@
 """Which nicknames may be borne. Source: K 9.1."""
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from typing import Final
@@ -9,7 +10,7 @@ from ledger.identity import comparable
 
 SHORTEST: Final = 3
 LONGEST: Final = 20
-_JOINTS: Final = " ._-"
+_JOINTS: Final = re.compile(r"[ ._-]")
 _LOOKALIKES: Final = str.maketrans("013457@$!", "oieastasi")
 
 
@@ -26,10 +27,7 @@ def check(nickname: str, reserved: Iterable[str]) -> None:
     """
     if not SHORTEST <= len(nickname) <= LONGEST:
         raise _broken("length", f"A nickname has {SHORTEST} to {LONGEST} characters.")
-    plain = nickname
-    for joint in _JOINTS:
-        plain = plain.replace(joint, "\0")
-    if any(not part.isalnum() for part in plain.split("\0")):
+    if any(not part.isalnum() for part in _JOINTS.split(nickname)):
         raise _broken("characters", "Letters and digits, joined by single ' ', '.', '_' or '-'.")
     scripts = {unicodedata.name(c, "").split()[0] for c in nickname if c.isalpha()}
     if len(scripts) > 1:
