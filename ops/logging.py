@@ -13,6 +13,9 @@ from structlog.typing import EventDict
 
 from api import logs
 
+TALKATIVE = ("alembic", "uvicorn.error")
+"""Libraries that tell every step at level info; what goes wrong is heard all the same."""
+
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
 
@@ -30,6 +33,8 @@ def configure(process: str, level: str) -> None:
     root = logging.getLogger()
     root.handlers = [LibraryLines()]
     root.setLevel(LEVELS[level])
+    for library in TALKATIVE:
+        logging.getLogger(library).setLevel(max(LEVELS[level], logging.WARNING))
 
 
 class LibraryLines(logging.Handler):

@@ -9,6 +9,7 @@ import sys
 
 import uvicorn
 
+from api.settings import EdgeSettings
 from ops import logging
 from ops.settings import Settings
 
@@ -16,7 +17,7 @@ from ops.settings import Settings
 def main() -> None:
     """Serve until SIGTERM; requests that have begun are finished first."""
     settings = Settings()
-    logging.configure("api", settings.log_level)
+    logging.configure(EdgeSettings().writer_name, settings.log_level)
     config = uvicorn.Config(
         "api.app:create_app",
         factory=True,
