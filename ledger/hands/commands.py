@@ -2,23 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import msgspec
 
 from ledger.core import Book, Command, Context, Decision, Event, Kind, Refused, Retry
 from ledger.hands import record
+from ledger.hands.booking import Booking
 from ledger.hands.events import (
-    HandAwarded,
     HandContested,
     HandFlagged,
     HandPosted,
-    HandRaked,
-    HandReturned,
-    HandStaked,
     HandState,
-    JackpotContributed,
-    PotAdded,
     RefusedHand,
     SeatedPlayer,
     answer,
@@ -27,18 +22,13 @@ from ledger.hands.events import (
 from ledger.hands.findings import Finding
 from ledger.hands.judge import Judgement, judge
 from ledger.hands.ohh import Hand, differing_fields
-from ledger.hands.rake import by_partner
 from ledger.hands.verdict import show, show_findings
 from ledger.identity import holder
-from ledger.money import divide
 from ledger.rulebooks import Rulebook, adopted
-from ledger.tables.events import HandBegun, HandSettled, TableState, table_id, table_stream
+from ledger.tables.events import HandBegun, TableState, table_id, table_stream
 
 DEFAULT_RULEBOOK: Final = "entraction"
 """The rulebook of a hand when neither request, table nor hand names one."""
-
-DEFAULT_JACKPOT: Final = "bad-beat"
-"""The pool of what a site took from pots for a jackpot, where the table names none."""
 
 
 class RefusedByFindings(Refused):
@@ -221,34 +211,43 @@ class PostHand(Command, frozen=True, kw_only=True):
     def _book(
         self, key: str, table: TableState, judgement: Judgement, player_ids: Sequence[str | None]
     ) -> Decision:
-        context = self._context(judgement.rulebook.ref)
-        players = {
-            player.id: player_id
-            for player, player_id in zip(self.hand.players, player_ids, strict=True)
-            if player_id is not None
-        }
-        posted = self._posted(context, table, judgement, players)
-        events: list[Event] = [posted]
-        events += _movements(context, table, judgement, players)
-        events += [HandFlagged(**context, finding=finding) for finding in judgement.findings]
-        changes = [(key, event) for event in events]
-        changes.append((_stream_of(table), _settled(context, table, judgement, players)))
-        return Decision(changes, answer(posted, tuple(judgement.findings)))
+        hand, settled = self.hand, judgement.settlement
+        assert settled is not None, hand.game_number
+        booking = Booking(
+            occurred_at=hand.started_at,
+            actor=self.actor,
+            request_id=self.request_id,
+            rulebook=judgement.rulebook.ref,
+            table=table,
+            judgement=judgement,
+            settled=settled,
+            players={
+                player.id: player_id
+                for player, player_id in zip(hand.players, player_ids, strict=True)
+                if player_id is not None
+            },
+        )
+        posted = self._posted(booking)
+        changes: list[tuple[str, Event]] = [(key, posted)]
+        changes += [(key, event) for event in booking.movements()]
+        findings = judgement.findings
+        if findings:
+            context = self._context(booking.rulebook)
+            changes += [(key, HandFlagged(**context, finding=finding)) for finding in findings]
+        changes.append((_stream_of(table), booking.settlement()))
+        return Decision(changes, answer(posted, key, findings))
 
-    def _posted(
-        self,
-        context: Context,
-        table: TableState,
-        judgement: Judgement,
-        players: Mapping[int, str],
-    ) -> HandPosted:
-        hand, verdict = self.hand, judgement.findings.verdict
+    def _posted(self, booking: Booking) -> HandPosted:
+        hand, judgement, players = self.hand, booking.judgement, booking.players
         encoded = record.encode(hand)
         return HandPosted(
-            **context,
+            occurred_at=booking.occurred_at,
+            actor=self.actor,
+            request_id=self.request_id,
+            rulebook=booking.rulebook,
             game_number=hand.game_number,
             network=self.network,
-            table=table.table_id,
+            table=booking.table.table_id,
             game=hand.game,
             currency=hand.money,
             players=tuple(
@@ -261,8 +260,8 @@ class PostHand(Command, frozen=True, kw_only=True):
             dictionary=record.CURRENT,
             posted_digest=self.posted_digest,
             content_digest=record.digest_of(hand, encoded),
-            verdict=verdict,
-            jackpot_contribution_minor=judgement.contribution().booked_minor,
+            verdict=judgement.findings.verdict,
+            jackpot_contribution_minor=judgement.contribution.booked_minor,
             expected=judgement.expected() if judgement.findings else None,
             corrects=self.corrects,
         )
@@ -301,112 +300,3 @@ def _check_network(hand: Hand, network: str, judgement: Judgement) -> None:
             expected=network,
             posted=hand.network_name,
         )
-
-
-# -- the money's way ---------------------------------------------------------------------------
-
-
-def _movements(
-    context: Context, table: TableState, judgement: Judgement, players: Mapping[int, str]
-) -> list[Event]:
-    """Write down every movement of a hand's money: stakes, returns, rake, jackpot, awards."""
-    settled = judgement.settlement
-    assert settled is not None
-    shared: dict[str, Any] = {
-        **context,
-        "network": table.network,
-        "table": table.table_id,
-        "currency": table.currency,
-    }
-    events: list[Event] = [
-        HandStaked(
-            **shared, player=players[who.player_id], amount_minor=who.put_in, dead_minor=who.dead
-        )
-        for who in judgement.tally.players.values()
-        if who.put_in
-    ]
-    if judgement.tally.added:
-        payer = judgement.rulebook.add_to_pot_paid_by
-        events.append(PotAdded(**shared, paid_by=payer, amount_minor=judgement.tally.added))
-    events += [
-        HandReturned(
-            **shared, player=players[one.player_id], amount_minor=one.amount, reason=one.reason
-        )
-        for one in settled.returns
-        if one.amount
-    ]
-    events += _fees(shared, table, judgement)
-    events += [
-        HandAwarded(
-            **shared,
-            player=players[win.player_id],
-            pot=pot.number,
-            amount_minor=win.win_amount,
-            half=win.x_half,
-        )
-        for pot in settled.pots
-        for win in pot.player_wins
-        if win.win_amount
-    ]
-    return events
-
-
-def _fees(shared: Mapping[str, Any], table: TableState, judgement: Judgement) -> list[Event]:
-    settled = judgement.settlement
-    assert settled is not None
-    events: list[Event] = []
-    shares: dict[str, int] = {}
-    if settled.rake:
-        shares = by_partner(settled.rake, _staked_by_partner(table, judgement))
-        events.append(HandRaked(**shared, amount_minor=settled.rake, by_partner_minor=shares))
-    booked = judgement.contribution().booked_minor
-    if booked:
-        from_rake = booked - settled.jackpot
-        divided = divide(from_rake, list(shares.values())) if from_rake else []
-        events.append(
-            JackpotContributed(
-                **shared,
-                jackpot=table.jackpot or DEFAULT_JACKPOT,
-                amount_minor=booked,
-                from_pot_minor=settled.jackpot,
-                from_rake_minor={
-                    partner: part for partner, part in zip(shares, divided, strict=False) if part
-                },
-            )
-        )
-    return events
-
-
-def _staked_by_partner(table: TableState, judgement: Judgement) -> dict[str, int]:
-    """Add up what the players of each partner put into the pots, returned bets left out."""
-    settled = judgement.settlement
-    assert settled is not None
-    returned = settled.returned()
-    staked: dict[str, int] = {}
-    for who in judgement.tally.players.values():
-        stake = who.put_in - returned.get(who.player_id, 0)
-        if stake:
-            partner = table.seats[who.seat].partner
-            staked[partner] = staked.get(partner, 0) + stake
-    return staked
-
-
-def _settled(
-    context: Context, table: TableState, judgement: Judgement, players: Mapping[int, str]
-) -> HandSettled:
-    settled = judgement.settlement
-    assert settled is not None
-    tally = judgement.tally.players
-    net = {who.seat: -who.put_in for who in tally.values()}
-    for one in settled.returns:
-        net[tally[one.player_id].seat] += one.amount
-    for pot in settled.pots:
-        for win in pot.player_wins:
-            net[tally[win.player_id].seat] += win.win_amount
-    return HandSettled(
-        **context,
-        game_number=judgement.hand.game_number,
-        started_at=judgement.hand.started_at,
-        net_minor={seat: amount for seat, amount in net.items() if amount},
-        jackpot_carry=judgement.contribution().carry,
-    )

@@ -14,6 +14,11 @@ FORCED: Final = frozenset(
 OUTSIDE: Final = frozenset(("Added Chips", "Sits Down", "Stands Up", "Player Adjustment"))
 """Told along with the hand; they move no money in it."""
 
+BETS: Final = frozenset(("Bet", "Raise", "Call"))
+
+UNDEALT: Final = FORCED | OUTSIDE
+"""What a player may do who is not dealt in."""
+
 ADDED: Final = "Add to Pot"
 """Money from outside the players."""
 
@@ -45,20 +50,30 @@ class Contribution(msgspec.Struct, gc=False):
 class Tally(msgspec.Struct, gc=False):
     """The contributions of a hand by the players' ids inside it.
 
-    ``strays`` are the indices (round, action) of actions by nobody who is in the hand;
-    ``undealt_actors`` are players who act although they are said not to be dealt in.
+    ``streets`` are those that were dealt or played, ``dealt`` counts the players dealt in,
+    ``overdrawn`` says that someone staked more than he had. ``strays`` are the indices (round,
+    action) of actions by nobody who is in the hand; ``undealt_actors`` are players who act
+    although they are said not to be dealt in.
     """
 
     players: dict[int, Contribution]
     streets: list[str]
+    finished: list[Contribution] = []
+    """Who put something in and did not fold, in the order of the post."""
+    all_in: bool = False
+    """Whether any of them is all-in."""
+    least: int = 0
+    """The smallest live stake among them."""
+    second: int = 0
+    """The second highest live stake of all: nothing above it was covered."""
+    top: Contribution | None = None
+    """Whose stake nobody covered, where it is higher than the second."""
     put_in: int = 0
     added: int = 0
+    dealt: int = 0
+    overdrawn: bool = False
     strays: list[tuple[int, int]] = []
     undealt_actors: list[int] = []
-
-    def dealt(self) -> list[Contribution]:
-        """Return the players who were dealt in, in the order of the post."""
-        return [one for one in self.players.values() if one.dealt]
 
 
 def tally(hand: Hand) -> Tally:
@@ -67,31 +82,41 @@ def tally(hand: Hand) -> Tally:
     A player counts as dealt in when he acts, has cards, or posts what is not returned to him;
     ``x_dealt: false`` says otherwise.
     """
-    players = {
-        player.id: Contribution(player.id, player.seat, player.starting_stack)
-        for player in hand.players
+    players: dict[int | None, Contribution] = {
+        one.id: Contribution(one.id, one.seat, one.starting_stack) for one in hand.players
     }
-    result = Tally(players, [])
-    who_is, folds = players.get, 0
+    streets: list[str] = []
+    result = Tally(players, streets)  # type: ignore[arg-type]
+    folds = 0
     for round_ in hand.rounds:
-        if round_.cards or round_.actions:
-            result.streets.append(round_.street)
-        for action in round_.actions:
-            who = who_is(action.player_id)  # type: ignore[arg-type]
-            if who is None:
+        actions = round_.actions
+        if actions or round_.cards:
+            streets.append(round_.street)
+        for action in actions:
+            try:
+                who = players[action.player_id]
+            except KeyError:
                 _stray(result, hand, action)
                 continue
-            kind = action.action
-            if action.amount or kind in FORCED:
-                _put_in(who, kind, action.amount)
+            amount, kind = action.amount, action.action
+            if amount:
+                if kind in BETS:
+                    who.dealt = True
+                    who.live += amount
+                    who.bet += amount
+                else:
+                    _put_in(who, kind, amount)
+                if action.is_allin:
+                    who.allin = True
             elif kind == "Fold":
                 who.dealt = True
                 folds += 1
                 who.folded = folds
-            elif kind not in OUTSIDE:
-                who.dealt = True
-            if action.is_allin:
-                who.allin = True
+            else:
+                if kind not in UNDEALT:
+                    who.dealt = True
+                if action.is_allin:
+                    who.allin = True
     _complete(result, hand)
     return result
 
@@ -123,17 +148,43 @@ def _stray(result: Tally, hand: Hand, action: Action) -> None:
 
 def _complete(result: Tally, hand: Hand) -> None:
     """Settle who was dealt in and who is all-in, and add up."""
-    returned = {one.player_id: one.amount for one in hand.x_uncalled_returned or () if one.reason}
-    put_in = result.added
-    for player, who in zip(hand.players, result.players.values(), strict=False):
-        total = who.live + who.dead
-        put_in += total
-        if player.x_dealt is False:
-            if who.dealt:
-                result.undealt_actors.append(who.player_id)
-            who.dealt = False
-        elif who.posted and not who.dealt:
-            who.dealt = returned.get(who.player_id, 0) < total
-        if total and total == who.stack:
-            who.allin = True
-    result.put_in = put_in
+    undealt = [player.id for player in hand.players if player.x_dealt is False]
+    for player_id in undealt:
+        if result.players[player_id].dealt:
+            result.undealt_actors.append(player_id)
+            result.players[player_id].dealt = False
+    put_in, dealt = result.added, 0
+    highest = second = 0
+    least = -1
+    for who in result.players.values():
+        live = who.live
+        total = live + who.dead
+        if total:
+            put_in += total
+            if total >= who.stack:
+                who.allin = True
+                result.overdrawn = result.overdrawn or total > who.stack
+            if who.posted and not who.dealt and who.player_id not in undealt:
+                who.dealt = not _returned_whole(hand, who.player_id, total)
+            if live > highest:
+                highest, second, result.top = live, highest, who
+            elif live > second:
+                second = live
+            if who.dealt and not who.folded:
+                result.finished.append(who)
+                result.all_in = result.all_in or who.allin
+                if live < least or least < 0:
+                    least = live
+        if who.dealt:
+            dealt += 1
+    if highest == second:
+        result.top = None
+    result.put_in, result.dealt, result.least, result.second = put_in, dealt, least, second
+
+
+def _returned_whole(hand: Hand, player_id: int, total: int) -> bool:
+    """Tell whether a player got back all that he posted, for a reason that was given."""
+    return any(
+        one.reason and one.player_id == player_id and one.amount >= total
+        for one in hand.x_uncalled_returned or ()
+    )

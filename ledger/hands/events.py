@@ -5,6 +5,7 @@ The postings stand here; the table's own stream only mirrors the net.
 """
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -256,7 +257,7 @@ def evolve(state: HandState | None, event: Event) -> HandState | None:
             players=tuple([one.player for one in event.players]),
             record=event.record,
             dictionary=event.dictionary,
-            answer=answer(event),
+            answer=answer(event, hand_stream(event.network, event.game_number)),
         )
     assert state is not None, event
     if isinstance(event, HandFlagged):
@@ -267,12 +268,12 @@ def evolve(state: HandState | None, event: Event) -> HandState | None:
     return state
 
 
-def answer(posted: HandPosted, findings: tuple[Finding, ...] = ()) -> dict[str, Any]:
+def answer(posted: HandPosted, stream_id: str, findings: Sequence[Finding] = ()) -> dict[str, Any]:
     """Return what the poster of a hand is answered; no names, players by their ids in the hand."""
     expected = posted.expected
     return {
         "game_number": posted.game_number,
-        "hand": hand_stream(posted.network, posted.game_number),
+        "hand": stream_id,
         "verdict": posted.verdict,
         "rulebook": posted.rulebook,
         "jackpot_contribution_minor": posted.jackpot_contribution_minor,

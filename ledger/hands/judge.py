@@ -35,18 +35,17 @@ class Judgement(msgspec.Struct, gc=False):
     in_jackpot: bool = True
     """Whether the table plays for a jackpot; a hand judged alone is taken to."""
 
-    def contribution(self) -> Contribution:
-        """Return what the jackpot's pool gets out of the posted rake and drop."""
-        settled = self.settlement
-        if settled is None:
-            return Contribution(0, self.jackpot_carry)
-        return self._contribution(settled.rake, settled.jackpot)
+    contribution: Contribution = Contribution(0, 0)
+    """What the jackpot's pool gets out of the posted rake and drop, and what the table carries."""
 
-    def _contribution(self, rake: int, drop: int) -> Contribution:
+    def contribution_of(self, rake: int, drop: int) -> Contribution:
+        """Return what the jackpot's pool gets out of a rake and a drop."""
         jackpot = self.rulebook.jackpot
-        if jackpot == "as-posted" or not self.in_jackpot:
-            return Contribution(drop, self.jackpot_carry)
-        if not settlement.takes_part(self.hand, self.rulebook):
+        if (
+            not self.in_jackpot
+            or jackpot == "as-posted"
+            or not settlement.takes_part(self.hand, self.rulebook)
+        ):
             return Contribution(drop, self.jackpot_carry)
         return contribution_of(jackpot, rake_minor=rake, drop_minor=drop, carry=self.jackpot_carry)
 
@@ -89,6 +88,7 @@ def judge(
     if settled is None:
         return judgement
     judgement.settlement = settled
+    judgement.contribution = judgement.contribution_of(settled.rake, settled.jackpot)
     settlement.check_returns(hand, counted, settled, rulebook, findings)
     settlement.check_pots(counted, settled, rulebook, findings)
     settlement.check_rake(hand, counted, settled, rulebook, findings)
@@ -122,7 +122,7 @@ def _expected(judgement: Judgement, settled: Settlement) -> Expected:
         [ExpectedReturn(player, amount) for player, amount in returned.items()],
         rake,
         drop,
-        judgement._contribution(rake, drop).booked_minor,
+        judgement.contribution_of(rake, drop).booked_minor,
     )
 
 

@@ -479,15 +479,17 @@ def _normalise_currency(hand: Hand) -> str:
     return currency
 
 
+_SECONDS: Final = len("2013-01-01T12:00:00Z")
+
+
 def _normalise_start(hand: Hand) -> None:
     text = hand.start_date_utc
     try:
         instant = _instant(text)
     except (ValueError, OverflowError):
         raise Malformed("This is neither a date nor a time.", field="start_date_utc") from None
-    normal = instant.isoformat()[:-6] + "Z"
-    if normal != text:
-        force_setattr(hand, "start_date_utc", normal)
+    if len(text) != _SECONDS or (text[7], text[10], text[-1]) != ("-", "T", "Z"):
+        force_setattr(hand, "start_date_utc", instant.isoformat()[:-6] + "Z")
 
 
 def _instant(text: str) -> datetime:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from ledger.hands.contributions import Contribution
+from ledger.hands.contributions import Contribution, Tally
 
 AllInRule = Literal["matched", "finished"]
 
@@ -23,50 +23,51 @@ class Uncalled(NamedTuple):
     blind: bool
 
 
-def uncalled(players: Sequence[Contribution]) -> Uncalled | None:
+def uncalled(tally: Tally, apart: Mapping[int, int]) -> Uncalled | None:
     """Find the chips that no other player covered, folded or not.
 
-    They are returned even to a player who has left. Dead money covers nothing.
-    Source: K 10.1.5, G.
+    They are returned even to a player who has left. Dead money covers nothing, nor do the posts
+    of players in ``apart``, who get them back. Source: K 10.1.5, G.
     """
-    top: Contribution | None = None
-    highest = second = 0
-    for one in players:
-        live = one.live
-        if live > highest:
-            highest, second, top = live, highest, one
-        elif live > second:
-            second = live
-    if top is None or highest == second:
+    top, second = tally.top, tally.second
+    if apart:
+        stakes = [one for one in tally.players.values() if one.player_id not in apart]
+        stakes.sort(key=lambda one: one.live, reverse=True)
+        second = stakes[1].live if len(stakes) > 1 else 0
+        top = stakes[0] if stakes and stakes[0].live > second else None
+    if top is None:
         return None
-    return Uncalled(top.player_id, highest - second, not top.bet)
+    return Uncalled(top.player_id, top.live - second, not top.bet)
 
 
-def pots_of(
-    players: Sequence[Contribution],
-    returned: Mapping[int, int],
-    rule: AllInRule,
-    added: int = 0,
-) -> list[Pot]:
+def pots_of(tally: Tally, returned: Mapping[int, int], rule: AllInRule) -> list[Pot]:
     """Divide what was put in, less what was returned, into the main pot and the side pots.
 
     ``matched``: a player wins from each opponent, folded or not, at most what he himself put in
     (K 10.1.5). ``finished``: an all-in player wins his stake once for each player who finished,
-    and the others play for the rest (G). Dead money, and money ``added`` from outside, belongs
-    to the main pot under ``matched`` and to the rest under ``finished``.
+    and the others play for the rest (G). Dead money, and money added from outside, belongs to
+    the main pot under ``matched`` and to the rest under ``finished``.
     """
-    live = {one.player_id: one.live - returned.get(one.player_id, 0) for one in players}
-    total = added + sum(live.values()) + sum([one.dead for one in players])
-    finished = [one for one in players if one.dealt and not one.folded and one.live + one.dead]
+    finished = tally.finished
+    total = tally.put_in - sum(returned.values())
+    plain = rule == "matched" or not tally.all_in or len(finished) == 1
+    if plain and tally.least >= tally.second and _is_uncalled(tally, returned):
+        return [Pot(total, tuple([one.player_id for one in finished]))]
     if not finished:
         return [Pot(total, ())] if total else []
-    stakes = [live[one.player_id] for one in finished]
-    level = rule == "matched" or len(finished) == 1 or not any([one.allin for one in finished])
-    if level and min(stakes) == max(live.values()):
-        return [Pot(total, tuple([one.player_id for one in finished]))]
+    players = list(tally.players.values())
+    live = {one.player_id: one.live - returned.get(one.player_id, 0) for one in players}
     if rule == "finished" and len(finished) > 1:
         return _finished(finished, live, total)
     return _matched(players, finished, live, total)
+
+
+def _is_uncalled(tally: Tally, returned: Mapping[int, int]) -> bool:
+    """Tell whether exactly the uncalled bet was returned, so that all stakes left are equal."""
+    top = tally.top
+    if top is None:
+        return not returned
+    return len(returned) == 1 and returned.get(top.player_id) == top.live - tally.second
 
 
 def _matched(

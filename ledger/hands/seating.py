@@ -1,12 +1,17 @@
 """Who is in a hand, with which chips, and at which table: the post against itself and the books."""
 
 from collections.abc import Sequence
+from operator import attrgetter
+from typing import Final
 
 from ledger.hands.contributions import Tally
 from ledger.hands.findings import Findings
 from ledger.hands.ohh import Hand
 from ledger.rulebooks import Rulebook
 from ledger.tables.events import TableState
+
+_NAME: Final = attrgetter("name")
+_SEAT: Final = attrgetter("seat")
 
 
 def check_players(hand: Hand, tally: Tally, findings: Findings) -> None:
@@ -15,9 +20,9 @@ def check_players(hand: Hand, tally: Tally, findings: Findings) -> None:
     count = len(players)
     if len(tally.players) < count:
         findings.add("duplicate-player", "players", "Two players have the same id.")
-    if len({player.name for player in players}) < count:
+    if len(set(map(_NAME, players))) < count:
         findings.add("duplicate-player", "players", "A player is in the hand twice.")
-    if len({player.seat for player in players}) < count:
+    if len(set(map(_SEAT, players))) < count:
         findings.add("duplicate-player", "players", "Two players have the same seat.")
     for number, index in tally.strays:
         where = f"rounds[{number}].actions[{index}].player_id"
@@ -33,6 +38,8 @@ def check_players(hand: Hand, tally: Tally, findings: Findings) -> None:
 
 def check_stakes(hand: Hand, tally: Tally, findings: Findings) -> None:
     """Check that nobody stakes more than the chips in front of him. Source: E (table stakes)."""
+    if not tally.overdrawn:
+        return
     for index, who in enumerate(tally.players.values()):
         if who.live + who.dead > who.stack:
             findings.add(
@@ -51,16 +58,14 @@ def check_game(hand: Hand, tally: Tally, rulebook: Rulebook, findings: Findings)
         known = ", ".join(rulebook.games)
         where = "game_type"
         findings.add("unknown-game", where, "The rulebook has no such game.", expected=known)
-    else:
-        dealt = len([one for one in tally.players.values() if one.dealt])
-        if dealt > game.max_players:
-            findings.add(
-                "too-many-players",
-                "players",
-                "More players were dealt in than the game seats.",
-                expected=game.max_players,
-                posted=dealt,
-            )
+    elif tally.dealt > game.max_players:
+        findings.add(
+            "too-many-players",
+            "players",
+            "More players were dealt in than the game seats.",
+            expected=game.max_players,
+            posted=tally.dealt,
+        )
     if not hand.tournament and not rulebook.allows_currency(hand.money):
         findings.add(
             "currency-mismatch",

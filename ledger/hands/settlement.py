@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from ledger.hands import ohh
-from ledger.hands.contributions import Contribution, Tally
+from ledger.hands.contributions import Tally
 from ledger.hands.findings import Findings
 from ledger.hands.ohh import Hand, UncalledReturn, Win
 from ledger.hands.pots import Pot, Uncalled, pots_of, uncalled
@@ -96,7 +96,7 @@ def _returns(
         left = put_in - pot_total
         if left == 0:
             return []
-        top = uncalled(list(tally.players.values()))
+        top = uncalled(tally, {})
         if top is not None and 0 < left <= tally.players[top.player_id].live:
             return [UncalledReturn(player_id=top.player_id, amount=left)]
     else:
@@ -163,10 +163,7 @@ def due_back(
     ``apart`` is what goes back for other reasons. Where unmatched blinds are treated as the site
     treats them, ``posted_any`` says whether it returned anything.
     """
-    players = list(tally.players.values())
-    if apart:
-        players = [one for one in players if one.player_id not in apart]
-    top = uncalled(players)
+    top = uncalled(tally, apart)
     if top is not None and top.blind:
         rule = rulebook.all_in.unmatched_blind
         if rule == "stays-in-pot" or (rule == "as-posted" and not posted_any):
@@ -221,7 +218,7 @@ def check_pots(
     """Compare the posted pots with the rules, and their winners with who may win them."""
     posted = settlement.pots
     returned = settlement.returned() if settlement.returns else {}
-    expected = pots_of(list(tally.players.values()), returned, rulebook.all_in.rule, tally.added)
+    expected = pots_of(tally, returned, rulebook.all_in.rule)
     if [pot.amount for pot in posted] != [pot.amount for pot in expected]:
         findings.add(
             "wrong-pot",
@@ -262,7 +259,7 @@ def rake_due(hand: Hand, tally: Tally, pot_total: int, rake_posted: int, ruleboo
         currency=hand.money,
         lower_limit_minor=lower_limit(hand),
         pot_minor=pot_total,
-        players_dealt=len([one for one in tally.players.values() if one.dealt]),
+        players_dealt=tally.dealt,
         streets_seen=tally.streets,
     )
 
@@ -442,5 +439,4 @@ def expected_pots(
     due = due_back(tally, apart, rulebook, bool(plain))
     if due is not None:
         returned[due.player_id] = due.amount
-    players: list[Contribution] = list(tally.players.values())
-    return returned, pots_of(players, returned, rulebook.all_in.rule, tally.added)
+    return returned, pots_of(tally, returned, rulebook.all_in.rule)
