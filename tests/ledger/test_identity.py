@@ -17,6 +17,7 @@ from tests.ledger.given import IDENTITY, NETWORK, MemoryBook
         ("straße", "STRASSE"),
         ("Ångström", "A\u030angstro\u0308m"),
         ("ﬁsh", "fish"),
+        ("\u01f0\u0323", "J\u030c\u0323"),
     ],
 )
 def test_a_nickname_is_the_same_whatever_its_case_and_encoding(one: str, other: str) -> None:

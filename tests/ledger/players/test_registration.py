@@ -84,13 +84,16 @@ def test_registering_puts_the_nickname_in_the_vault_and_nowhere_else() -> None:
 
 
 @pytest.mark.parametrize("warranty", sorted(WARRANTIES))
-@pytest.mark.parametrize("warranted", [False, None])
+@pytest.mark.parametrize("instead", [{"warranted": False}, {"warranted": 1}, {}])
 def test_registering_without_a_warranty_is_refused_with_the_one_that_fails(
-    warranty: str, warranted: bool | None
+    warranty: str, instead: dict[str, Any]
 ) -> None:
     book = a_book()
+    warranties = {name: True for name in WARRANTIES if name != warranty}
+    if instead:
+        warranties[warranty] = instead["warranted"]
     with pytest.raises(WarrantyMissing) as refused:
-        book.when(registration(book, warranties={**WARRANTIES, warranty: warranted}))
+        book.when(registration(book, warranties=warranties))
     assert refused.value.code == "warranty-missing"
     assert refused.value.field == f"warranties.{warranty}"
 

@@ -8,7 +8,8 @@ from ledger import accounts
 from ledger.bounds import InvalidAmount, InvalidField
 from ledger.core import Refused
 from ledger.players.standing import CurrencyMismatch
-from ledger.rulebooks import UnknownRulebook
+from ledger.rulebooks import UnknownRulebook, parse, shipped_texts
+from ledger.rulebooks.commands import AdoptRulebook
 from ledger.tables.commands import (
     BeginHand,
     CloseTable,
@@ -124,6 +125,25 @@ def test_fixed_limit_tables_take_their_minimum_from_the_rulebook(
     with pytest.raises(BuyInLimitsNotAllowed) as refused:
         book.when(opening(book, FIXED, **stakes, name="Other", min_buy_in_minor=minimum - 1))
     assert refused.value.extra == {"minimum_minor": minimum}
+
+
+@pytest.mark.parametrize("maximum", [None, 10_001])
+def test_a_rulebook_may_set_a_maximum_for_the_stakes(maximum: int | None) -> None:
+    book = a_book()
+    (text,) = [text for _, text in shipped_texts() if "entraction@2013-01-01" in ref_of(text)]
+    revised = text.replace("revision = 1", "revision = 2").replace(
+        'maximum = "none"', 'maximum = "100.00"'
+    )
+    book.when(AdoptRulebook(**book.ask(), text=revised, file="revised.toml"))
+    stakes = {"big_blind_minor": 200, "small_blind_minor": 100}
+    with pytest.raises(BuyInLimitsNotAllowed) as refused:
+        book.when(opening(book, FIXED, **stakes, max_buy_in_minor=maximum))
+    assert refused.value.extra == {"maximum_minor": 10_000}
+    book.when(opening(book, FIXED, **stakes, max_buy_in_minor=10_000))
+
+
+def ref_of(text: str) -> str:
+    return parse(text, "a file").ref
 
 
 REFUSED: list[tuple[dict[str, Any], dict[str, Any], type[Refused], str]] = [

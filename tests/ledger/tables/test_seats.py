@@ -525,10 +525,11 @@ def test_resyncing_books_each_players_difference_to_suspense(book: MemoryBook) -
 
 def test_resyncing_without_a_difference_moves_nothing_and_ends_the_hand(book: MemoryBook) -> None:
     book.when(buy_in(book))
+    settle(book, "81")
     book.when(begin(book, "82"))
     decision = book.when(resync(book, {1: 10_000}, game_number=None))
     assert names(decision.changes) == ["table.resynced.v1"]
-    assert (table(book).running, table(book).last_hand) == (None, None)
+    assert (table(book).running, table(book).last_hand) == (None, "81")
 
 
 RESYNCS: list[tuple[dict[int, int], dict[str, Any], type[Refused], str]] = [
