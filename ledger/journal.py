@@ -134,7 +134,7 @@ class Ledger(Application[str]):
         where = conninfo_to_dict(dsn)
         return cls(
             env={
-                "PERSISTENCE_MODULE": "ledger.recorder",
+                "PERSISTENCE_MODULE": "ledger.recorder:Factory",
                 "MAPPER_TOPIC": "ledger.journal:LedgerMapper",
                 "ORIGINATOR_ID_TYPE": "text",
                 "CREATE_TABLE": "n",
@@ -270,12 +270,6 @@ class Journal:
         if not envelopes or self.ledger.snapshots is None:
             return
         try:
-            connection = self._connected()
-            for envelope in envelopes:
-                connection.execute(
-                    "DELETE FROM journal.snapshots WHERE originator_id = %s",
-                    [envelope.originator_id],
-                )
             self.ledger.snapshots.put(envelopes)
         except _LOST as error:
             log.warning("snapshots-not-stored", error=str(error))
@@ -318,7 +312,10 @@ class Journal:
         cursor = self._connected().cursor(binary=True)
         answered = self._answered(cursor, submissions)
         batch, decided = self._decide(cursor, submissions, answered)
-        if not batch.rows and all(d.outcome.status == "done" for d in decided.values()):
+        if not batch.rows and all(
+            d.outcome.repeated or (submissions[i].key is None and d.outcome.status == "done")
+            for i, d in decided.items()
+        ):
             # Nothing but repeats: what was booked stays booked, whoever wrote since.
             return self._outcomes(submissions, answered, decided, self._known)
         head = recorder.begin(cursor)

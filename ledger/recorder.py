@@ -210,6 +210,28 @@ class LedgerRecorder(PostgresApplicationRecorder):
         return list(range(commit.first_position, commit.last_position + 1))
 
 
+class SnapshotRecorder(PostgresAggregateRecorder):
+    """Keeps the newest snapshot of each stream: a cache, which loads may do without."""
+
+    def create_table(self) -> None:
+        """Do nothing: all tables are created by migrations."""
+
+    def insert_events(
+        self, stored_events: Sequence[StoredEvent], **kwargs: Any
+    ) -> Sequence[int] | None:
+        """Put snapshots in the place of older ones, in one transaction."""
+        rows = [(e.originator_id, e.originator_version, e.topic, e.state) for e in stored_events]
+        with self.datastore.transaction(commit=True) as cursor:
+            cursor.execute(
+                "DELETE FROM journal.snapshots WHERE originator_id = ANY(%s)",
+                [[originator_id for originator_id, *_ in rows]],
+            )
+            cursor.executemany(
+                "INSERT INTO journal.snapshots VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING", rows
+            )
+        return None
+
+
 class CheckpointRecorder(PostgresTrackingRecorder):
     """The library's tracking recorder on a table that comes from migrations."""
 
@@ -233,7 +255,7 @@ class Factory(PostgresFactory):
         return LedgerRecorder(self.datastore)
 
     def aggregate_recorder(self, purpose: str = "events") -> AggregateRecorder:
-        return PostgresAggregateRecorder(self.datastore, events_table_name=purpose)
+        return SnapshotRecorder(self.datastore, events_table_name=purpose)
 
     def tracking_recorder(self, tracking_recorder_class: Any = None) -> Any:
         recorder = (tracking_recorder_class or CheckpointRecorder)(
