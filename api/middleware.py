@@ -6,7 +6,7 @@ Plain ASGI: a middleware of Starlette's own kind costs a task group per request.
 import traceback
 from time import perf_counter
 from typing import Final
-from uuid import uuid4
+from secrets import token_hex
 
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -143,7 +143,7 @@ def _request_id(scope: Scope) -> str:
             if 0 < len(given) <= 128 and _VISIBLE.issuperset(given):
                 return given
             break
-    return uuid4().hex
+    return token_hex(16)
 
 
 def _places(defect: BaseException) -> dict[str, object]:

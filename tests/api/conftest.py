@@ -243,3 +243,16 @@ class serving:  # noqa: N801
         self._room.http.close()
         self._server.should_exit = True
         self._thread.join(30)
+
+
+def refused(answer: httpx.Response, status: int, code: str, **members: Any) -> dict[str, Any]:
+    """Check that an answer is this problem, with these members, and return it."""
+    assert answer.headers["content-type"] == "application/problem+json", answer.text
+    problem: dict[str, Any] = answer.json()
+    assert (answer.status_code, problem["code"]) == (status, code), problem
+    assert problem["status"] == status
+    assert problem["retry"] in ("never", "after-fix", "later")
+    assert problem["request_id"] == answer.headers["x-request-id"]
+    for name, value in members.items():
+        assert problem[name] == value, problem
+    return problem

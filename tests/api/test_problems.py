@@ -4,6 +4,8 @@ import pytest
 
 from api.problems import EDGE, Problem, catalogue, refusals, title, where
 from ledger.core import Refused
+from ledger.hands.commands import RefusedByFindings
+from ledger.rulebooks.values import FINDING_CODES
 
 
 class TooLate(Refused):
@@ -50,8 +52,10 @@ def test_a_missing_token_is_asked_for() -> None:
 def test_every_refusal_of_the_rules_is_in_the_catalogue_with_its_meaning() -> None:
     known = catalogue()
     assert known["test-too-late"].meaning == "It came too late to be acted on."
-    for refusal in refusals():
+    for refusal in set(refusals()) - {RefusedByFindings}:
         assert known[refusal.code].meaning, refusal
+    for code in FINDING_CODES:
+        assert known[code].meaning, code
     assert known.keys() >= EDGE.keys()
 
 
