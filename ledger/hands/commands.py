@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date
+from functools import lru_cache
 from typing import ClassVar, Final
 
 import msgspec
@@ -291,8 +292,7 @@ def _no_table() -> Finding:
 
 
 def _check_network(hand: Hand, network: str, judgement: Judgement) -> None:
-    posted = "-".join("".join(c if c.isalnum() else " " for c in hand.network_name).split()).lower()
-    if posted and posted != network:
+    if hand.network_name and _slug(hand.network_name) != network:
         judgement.findings.add(
             "unlike-table",
             "network_name",
@@ -300,3 +300,10 @@ def _check_network(hand: Hand, network: str, judgement: Judgement) -> None:
             expected=network,
             posted=hand.network_name,
         )
+
+
+@lru_cache(maxsize=256)
+def _slug(name: str) -> str:
+    """Write a network's name the way that its id is written."""
+    words = "".join(c if c.isalnum() else " " for c in name).split()
+    return "-".join(words).lower()

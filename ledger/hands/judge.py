@@ -124,26 +124,3 @@ def _expected(judgement: Judgement, settled: Settlement) -> Expected:
         drop,
         judgement.contribution_of(rake, drop).booked_minor,
     )
-
-
-def as_posted(hand: Hand, contribution_minor: int) -> Expected:
-    """Return what the rules give for a hand that was found right: what was posted.
-
-    ``contribution_minor`` is what the jackpot got out of it.
-    """
-    settled = settlement.conserve(hand, tally(hand), Findings({}, hand.money))
-    assert settled is not None, hand.game_number
-    return Expected(
-        [
-            ExpectedPot(
-                pot.number,
-                pot.amount,
-                [ExpectedWin(win.player_id, win.win_amount, win.x_half) for win in pot.player_wins],
-            )
-            for pot in settled.pots
-        ],
-        [ExpectedReturn(one.player_id, one.amount) for one in settled.returns],
-        settled.rake,
-        settled.jackpot,
-        contribution_minor,
-    )

@@ -16,6 +16,8 @@ from msgspec.structs import force_setattr
 from ledger.core import Kind, Refused
 from ledger.money import CHIPS, DIGITS, MAX_MINOR, PLAY_MONEY
 
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+
 Raw = bytes | msgspec.Raw
 """One posted hand, not yet decoded."""
 
@@ -303,7 +305,7 @@ def split(body: bytes) -> list[Raw]:
     A body is one hand, a JSON array of hands, or hands one per line or separated by a blank line
     (the standard's file format). Raises Malformed only when an array does not close.
     """
-    body = body.strip()
+    body = body.removeprefix(_BYTE_ORDER_MARK).strip()
     if body[:1] == b"[":
         try:
             return list(_ITEMS.decode(body))

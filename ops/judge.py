@@ -1,0 +1,87 @@
+"""``cardroom judge``: what the rules say about the hands of a file, without booking any."""
+
+import sys
+from collections.abc import Iterator
+from datetime import date, datetime
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from ledger.core import Refused
+from ledger.hands import ohh
+from ledger.hands.commands import DEFAULT_RULEBOOK
+from ledger.hands.judge import judge
+from ledger.hands.verdict import ShownFinding, Verdict, show
+from ledger.rulebooks import Rulebook, shipped
+
+
+def judge_hands(
+    file: Annotated[Path, typer.Argument(help="Hands in Open Hand History: JSON or JSON lines.")],
+    rulebook: Annotated[
+        str | None, typer.Option(help="Instead of what the hands name, else entraction.")
+    ] = None,
+    on: Annotated[
+        datetime | None,
+        typer.Option(formats=["%Y-%m-%d"], help="Judge by the version of this day."),
+    ] = None,
+) -> None:
+    """Print the verdict on each hand of a file, one JSON object a line."""
+    write = sys.stdout.buffer.write
+    for verdict in verdicts(file.read_bytes(), rulebook, on.date() if on else None):
+        write(msgspec.json.encode(verdict) + b"\n")
+
+
+def verdicts(body: bytes, rulebook: str | None, on: date | None) -> Iterator[Verdict]:
+    """Judge each hand alone: its starting stacks and seats are taken as given."""
+    try:
+        items = ohh.split(body)
+    except Refused as refused:
+        yield _unread(None, refused.code, refused.field, refused.message)
+        return
+    for item in items:
+        yield _verdict(item, rulebook, on)
+
+
+def _verdict(item: ohh.Raw, rulebook: str | None, on: date | None) -> Verdict:
+    try:
+        hand = ohh.read(item)
+    except Refused as refused:
+        return _unread(_number_of(item), refused.code, refused.field, refused.message)
+    name = rulebook or hand.x_rulebook or DEFAULT_RULEBOOK
+    rules = _in_force(name, on or hand.started_at.date())
+    if rules is None:
+        message = f"No rulebook {name!r} comes with this version."
+        return _unread(hand.game_number, "unknown-rulebook", "x_rulebook", message)
+    judgement = judge(hand, rules)
+    findings = judgement.findings
+    return show(hand, findings.verdict, judgement.expected(), findings)
+
+
+def _in_force(name: str, day: date) -> Rulebook | None:
+    """Return the version of a day: the last one valid by then, else the first."""
+    versions = [one for one in shipped() if one.name == name]
+    valid = [one for one in versions if one.valid_from <= day]
+    return valid[-1] if valid else next(iter(versions), None)
+
+
+class _Number(msgspec.Struct):
+    game_number: str | None = None
+
+
+class _Numbered(msgspec.Struct):
+    ohh: _Number
+
+
+def _number_of(item: ohh.Raw) -> str | None:
+    """Find the number of a hand that could not be read, so that it can be told apart."""
+    try:
+        return msgspec.json.decode(item, type=_Numbered).ohh.game_number
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return None
+
+
+def _unread(number: str | None, code: str, where: str | None, message: str) -> Verdict:
+    finding = ShownFinding(code, "refuse", where or "", None, None, message)
+    return Verdict(number, "refused", None, [finding])
