@@ -1,0 +1,130 @@
+"""A batch of the journal, folded into the tables of one generation."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from ledger import catalogue
+from ledger.accounts import parse
+from ledger.core import category_of, stream
+from ledger.hands.events import HandPosted
+from ledger.recorder import microseconds
+from projections.balances import Balances, Booked
+from projections.hand_days import HandDays, decode_played
+from projections.partitions import Partitions
+from projections.schema import FOLLOWED
+from projections.source import Batch
+from projections.streams import Streams
+
+
+class Fold:
+    """What has to be in memory to apply the next batch.
+
+    After a transaction that failed it is ahead of the tables: make another.
+    """
+
+    def __init__(self, cursor: psycopg.Cursor[Any], book: str) -> None:
+        self._book = sql.Identifier(book)
+        self._partitions = Partitions(cursor, book)
+        self._balances = Balances(cursor, book)
+        self._hand_days = HandDays(book)
+        self._streams = {category: Streams(category, book) for category in FOLLOWED}
+        self._kinds: dict[str, int] = {
+            name: kind
+            for kind, name in cursor.execute(
+                sql.SQL("SELECT kind, name FROM {}.kinds").format(self._book)
+            )
+        }
+
+    def apply(self, cursor: psycopg.Cursor[Any], batch: Batch) -> None:
+        """Write what the batch changes, in the transaction that the cursor is in."""
+        self._partitions.ensure(cursor, batch.last_position)
+        booked = self._read(cursor, batch)
+        for streams in self._streams.values():
+            streams.fold(cursor)
+        work = self._balances.book(booked, lambda: self._find(cursor, booked))
+        self._balances.write(cursor, work, batch.recorded_day)
+        self._hand_days.write(cursor)
+        for streams in self._streams.values():
+            streams.write(cursor)
+
+    def _read(self, cursor: psycopg.Cursor[Any], batch: Batch) -> list[Booked]:
+        """Decode the batch, and hand each event to those who need it."""
+        booked: list[Booked] = []
+        transactions: list[tuple[str, str, int]] = []
+        followed = self._streams
+        decode, hand_days = catalogue.decode, self._hand_days
+        last_at, occurred = None, 0
+        for stream_id, topic, state, position in batch.rows:
+            if topic == HandPosted.NAME:
+                hand_days.posted(decode_played(state))
+                continue
+            event = decode(topic, state)
+            postings = event.postings()
+            of_hand = topic.startswith("hand.")
+            if postings:
+                # The events of a hand share one instant, and mostly one object's worth of work.
+                if event.occurred_at != last_at:
+                    last_at = event.occurred_at
+                    occurred = microseconds(last_at)
+                kind = self._kinds.get(topic) or self._kind(cursor, topic)
+                booked.append((position, occurred, kind, postings))
+                if not of_hand:
+                    transactions.append((network_of(stream_id), event.request_id, position))
+            if of_hand:
+                hand_days.note(stream_id, event, position)
+            else:
+                streams = followed.get(category_of(stream_id))
+                if streams is not None:
+                    streams.note(stream_id, event, position)
+        self._write_transactions(cursor, transactions)
+        return booked
+
+    def _kind(self, cursor: psycopg.Cursor[Any], topic: str) -> int:
+        kind = self._kinds[topic] = len(self._kinds) + 1
+        cursor.execute(
+            sql.SQL("INSERT INTO {}.kinds VALUES (%s, %s)").format(self._book), (kind, topic)
+        )
+        return kind
+
+    def _find(self, cursor: psycopg.Cursor[Any], booked: list[Booked]) -> None:
+        """Load the batch's accounts, and open the new ones under the partner of their player."""
+        unknown = self._balances.load(cursor, booked)
+        players = self._streams["player"]
+        players.load(cursor, _player_streams(unknown))
+
+        def partner_of(network: str, player: str) -> str | None:
+            state = players.get(stream("player", network, player))
+            return None if state is None else state.partner
+
+        self._balances.open(cursor, unknown, partner_of)
+
+    def _write_transactions(
+        self, cursor: psycopg.Cursor[Any], rows: list[tuple[str, str, int]]
+    ) -> None:
+        if rows:
+            cursor.execute(
+                sql.SQL(
+                    "INSERT INTO {}.transactions"
+                    " SELECT * FROM unnest(%b::text[], %b::text[], %b::bigint[])"
+                ).format(self._book),
+                [list(column) for column in zip(*rows, strict=True)],
+            )
+
+
+def network_of(stream_id: str) -> str:
+    """Return the network that a stream belongs to."""
+    return stream_id.split(":", 2)[1]
+
+
+def _player_streams(accounts: Iterable[tuple[str, str]]) -> list[str]:
+    parsed = (parse(code) for code, _ in accounts)
+    return list(
+        dict.fromkeys(
+            stream("player", account.network, account.player)
+            for account in parsed
+            if account.player is not None
+        )
+    )

@@ -1,0 +1,132 @@
+"""Generations of the projections: made beside the live one, shown through views, dropped."""
+
+from typing import Any, Final
+
+import psycopg
+from psycopg import sql
+
+from projections.schema import TABLES, book_of, definition
+from projections.views import PLACEHOLDERS, VIEWS, View
+
+GENERATIONS_LOCK: Final = 7_215_501_114
+"""Held while generations are made, shown or dropped."""
+
+Cursor = psycopg.Cursor[Any]
+
+
+class StaleGenerationError(RuntimeError):
+    """The live generation was made by a version of the code with other tables or states."""
+
+
+def ensure(dsn: str) -> int:
+    """Make and show the first generation if there is none; return the live one's number."""
+    with psycopg.connect(dsn) as connection, connection.cursor() as cursor:
+        seize(cursor)
+        number = live(cursor)
+        if number is None:
+            number = 1
+            create(cursor, number)
+            show(cursor, number)
+        return number
+
+
+def hold(cursor: Cursor) -> None:
+    """Keep the generations as they are until the transaction ends; others may hold them too."""
+    cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", (GENERATIONS_LOCK,))
+
+
+def seize(cursor: Cursor) -> None:
+    """Keep everybody else from the generations until the transaction ends."""
+    cursor.execute("SELECT pg_advisory_xact_lock(%s)", (GENERATIONS_LOCK,))
+
+
+def live(cursor: Cursor) -> int | None:
+    """Return the number of the generation that the views show, or None."""
+    row = cursor.execute("SELECT to_regclass('book.generation')").fetchone()
+    if row is None or row[0] is None:
+        return None
+    row = cursor.execute("SELECT generation FROM book.generation").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def create(cursor: Cursor, number: int) -> None:
+    """Make the empty tables of a generation."""
+    book = sql.Identifier(book_of(number))
+    cursor.execute(sql.SQL("CREATE SCHEMA {}").format(book))
+    for statements in TABLES:
+        cursor.execute(sql.SQL(statements).format(book=book))
+    cursor.execute(
+        sql.SQL("COMMENT ON SCHEMA {} IS {}").format(
+            book, sql.Literal(f"Projections, generation {number}, definition {definition()}")
+        )
+    )
+
+
+def drop(cursor: Cursor, number: int) -> None:
+    """Drop the tables of a generation. Its number is not given again."""
+    book = sql.Identifier(book_of(number))
+    cursor.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(book))
+
+
+def verify_definition(cursor: Cursor, number: int) -> None:
+    """Raise StaleGenerationError unless this code made the generation's tables."""
+    row = cursor.execute(
+        "SELECT obj_description(to_regnamespace(%s), 'pg_namespace')", (book_of(number),)
+    ).fetchone()
+    comment = (row and row[0]) or ""
+    if not comment.endswith(definition()):
+        raise StaleGenerationError(
+            f"Generation {number} of the projections was made by another version: {comment!r}. "
+            "Run 'cardroom projections rebuild'."
+        )
+
+
+def show(cursor: Cursor, number: int) -> None:
+    """Point the views at a generation, with their comments, and with the grants they had."""
+    grants = _grants(cursor)
+    for view in reversed(VIEWS):
+        cursor.execute(sql.SQL("DROP VIEW IF EXISTS {}").format(_name(view)))
+    for view in VIEWS:
+        query = view.query.format(book=book_of(number), number=number, **PLACEHOLDERS)
+        cursor.execute(sql.SQL("CREATE VIEW {} AS {}").format(_name(view), sql.SQL(query)))
+        _comment(cursor, view)
+    for grant in grants:
+        cursor.execute(grant)
+
+
+def _comment(cursor: Cursor, view: View) -> None:
+    cursor.execute(
+        sql.SQL("COMMENT ON VIEW {} IS {}").format(_name(view), sql.Literal(view.comment))
+    )
+    for column, comment in view.columns.items():
+        cursor.execute(
+            sql.SQL("COMMENT ON COLUMN {}.{} IS {}").format(
+                _name(view), sql.Identifier(column), sql.Literal(comment)
+            )
+        )
+
+
+def _grants(cursor: Cursor) -> list[sql.Composed]:
+    """Return the statements that give the views' rights again, the owner's own apart."""
+    found = cursor.execute(
+        "SELECT c.relname, coalesce(r.rolname, 'public'), a.privilege_type, a.is_grantable"
+        "  FROM pg_class c, aclexplode(c.relacl) a LEFT JOIN pg_roles r ON r.oid = a.grantee"
+        " WHERE c.relnamespace = to_regnamespace('book') AND c.relkind = 'v'"
+        "   AND a.grantee <> c.relowner ORDER BY 1, 2, 3"
+    ).fetchall()
+    kept = {view.name for view in VIEWS}
+    return [
+        sql.SQL("GRANT {} ON book.{} TO {}{}").format(
+            sql.SQL(privilege),
+            sql.Identifier(view),
+            sql.SQL("PUBLIC") if role == "public" else sql.Identifier(role),
+            sql.SQL(" WITH GRANT OPTION" if grantable else ""),
+        )
+        for view, role, privilege, grantable in found
+        if view in kept
+    ]
+
+
+def _name(view: View) -> sql.Identifier:
+    return sql.Identifier("book", view.name)

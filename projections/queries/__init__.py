@@ -1,0 +1,1 @@
+"""The questions that the book answers, one module each."""

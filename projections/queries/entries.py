@@ -1,0 +1,385 @@
+"""Entries: every line of every event that moved money, in the order of the journal.
+
+A page never costs more than a look at a bounded number of entries: when the filters leave few of
+those that were looked at, the page is short and its cursor leads on.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from projections import cursors
+from projections.reading import BOOK, Page, Row, Snapshot, rows
+from projections.schema import BLOCK
+
+MOST_ACCOUNTS: Final = 2_000
+"""Accounts that one page merges; a filter that names more is answered block by block."""
+
+LOOKED_AT: Final = 2_000
+"""Entries of the named accounts that one page looks at, when further filters apply."""
+
+BLOCKS_A_PAGE: Final = 24
+
+_LINES = BOOK["lines"].c
+_ACCOUNTS = BOOK["accounts"].c
+_BLOCKS = BOOK["blocks"].c
+_EVENTS = sa.table(
+    "events", sa.column("originator_id"), sa.column("notification_id"), schema="journal"
+).c
+_KEY = (int, int)
+
+Key = tuple[int, int]
+"""Position and line."""
+
+
+class Filters(NamedTuple):
+    """Which entries; what is None does not restrict. Instants are aware, ranges half-open."""
+
+    network: str | None = None
+    account: str | None = None
+    currency: str | None = None
+    component: str | None = None
+    partner: str | None = None
+    player: UUID | None = None
+    table_id: str | None = None
+    hand: str | None = None
+    """The hand's stream."""
+    request_id: str | None = None
+    """The request that it came from, a hand's own apart: name the hand."""
+    event: str | None = None
+    """The stored name of the event, e.g. ``hand.staked.v1``."""
+    position_from: int | None = None
+    position_before: int | None = None
+    occurred_from: datetime | None = None
+    occurred_before: datetime | None = None
+
+
+class Window(NamedTuple):
+    """Keys between which a page looks, both left out, and which way."""
+
+    above: Key
+    below: Key
+    newest_first: bool
+
+    def after(self, key: Key) -> "Window":
+        """Return what is left of the window after a key."""
+        return self._replace(below=key) if self.newest_first else self._replace(above=key)
+
+
+def page(
+    at: Snapshot,
+    filters: Filters,
+    *,
+    limit: int = 100,
+    cursor: str | None = None,
+    newest_first: bool = True,
+) -> Page:
+    """Return a page of entries. Raises InvalidCursorError."""
+    order = "newest-first" if newest_first else "oldest-first"
+    listed = cursors.listing(f"entries/{order}", filters._asdict())
+    pinned, key = at.position, None
+    if cursor is not None:
+        place = cursors.decode(cursor, listed, _KEY)
+        pinned, key = min(place.position, at.position), (place.key[0], place.key[1])
+    window = _window(at, filters, pinned, newest_first)
+    if key is not None:
+        window = window.after(key)
+    keys, end = _find(at, filters, window, limit)
+    return Page(
+        pinned,
+        _full(at, keys, newest_first),
+        None if end is None else cursors.encode(cursors.Cursor(listed, pinned, list(end))),
+    )
+
+
+def _window(at: Snapshot, filters: Filters, pinned: int, newest_first: bool) -> Window:
+    first, last = filters.position_from or 1, pinned
+    if filters.position_before is not None:
+        last = min(last, filters.position_before - 1)
+    if filters.occurred_from is not None or filters.occurred_before is not None:
+        # What happened on these days is nowhere else, wherever else it may be.
+        days = BOOK["days"].c
+        found = sa.select(sa.func.min(days.first_position), sa.func.max(days.last_position))
+        if filters.occurred_from is not None:
+            found = found.where(days.occurred_day >= filters.occurred_from.astimezone(UTC).date())
+        if filters.occurred_before is not None:
+            found = found.where(days.occurred_day <= filters.occurred_before.astimezone(UTC).date())
+        lowest, highest = at.connection.execute(found).one()
+        first, last = max(first, lowest or 1), min(last, highest or 0)
+    return Window((first, -1), (last + 1, -1), newest_first)
+
+
+def _find(
+    at: Snapshot, filters: Filters, window: Window, limit: int
+) -> tuple[list[Key], Key | None]:
+    """Return the keys of the page, and the key after which the next one begins."""
+    if window.above >= window.below:
+        return [], None
+    if filters.hand is not None or filters.request_id is not None:
+        return _of_transaction(at, filters, window, limit)
+    if any((filters.account, filters.player, filters.table_id)):
+        accounts = _accounts(at, filters)
+        if len(accounts) <= MOST_ACCOUNTS:
+            return _of_accounts(at, filters, accounts, window, limit)
+    return _of_blocks(at, filters, window, limit)
+
+
+def _of_transaction(
+    at: Snapshot, filters: Filters, window: Window, limit: int
+) -> tuple[list[Key], Key | None]:
+    positions = _positions_of_transaction(at, filters)
+    statement = _lines(at, filters).where(_LINES.position == _any(positions, sa.BigInteger))
+    return _cut(_run(at, statement, window, limit + 1), limit)
+
+
+def _positions_of_transaction(at: Snapshot, filters: Filters) -> list[int]:
+    """Return the positions of a hand's stream, of a request, or of what is in both."""
+    found: list[set[int]] = []
+    if filters.hand is not None:
+        found.append(_positions_of_stream(at, filters.hand))
+    if filters.request_id is not None:
+        transactions = BOOK["transactions"].c
+        statement = sa.select(transactions.position).where(
+            transactions.request_id == filters.request_id
+        )
+        if filters.network is not None:
+            statement = statement.where(transactions.network == filters.network)
+        found.append(set(at.connection.execute(statement).scalars()))
+    return sorted(set.intersection(*found))
+
+
+def _positions_of_stream(at: Snapshot, stream_id: str) -> set[int]:
+    statement = sa.select(_EVENTS.notification_id).where(_EVENTS.originator_id == stream_id)
+    return set(at.connection.execute(statement).scalars())
+
+
+def _of_accounts(
+    at: Snapshot, filters: Filters, accounts: Sequence[int], window: Window, limit: int
+) -> tuple[list[Key], Key | None]:
+    """Merge the newest, or oldest, entries of each account."""
+    further = _of_entry(at, filters)
+    looked_at = LOOKED_AT if further else limit + 1
+    each = sa.func.unnest(_array(accounts, sa.Integer)).table_valued("number").render_derived()
+    merged = (
+        sa.select(_LINES.position, _LINES.line, sa.and_(sa.true(), *further).label("passes"))
+        .where(_LINES.account == each.c.number, *_within(window))
+        .order_by(*_order(window))
+        .limit(looked_at)
+        .lateral("merged")
+    )
+    statement = (
+        sa.select(merged.c.position, merged.c.line, merged.c.passes)
+        .select_from(each.join(merged, sa.true()))
+        .order_by(*_order(window, merged.c))
+        .limit(looked_at)
+    )
+    found = at.connection.execute(statement).all()
+    passed = [(position, line) for position, line, passes in found if passes]
+    if len(passed) > limit:
+        return _cut(passed, limit)
+    return passed, (found[-1][0], found[-1][1]) if len(found) == looked_at else None
+
+
+def _accounts(at: Snapshot, filters: Filters) -> list[int]:
+    statement = sa.select(_ACCOUNTS.account).where(*_of_account(filters))
+    return list(at.connection.execute(statement.limit(MOST_ACCOUNTS + 1)).scalars())
+
+
+def _of_blocks(
+    at: Snapshot, filters: Filters, window: Window, limit: int
+) -> tuple[list[Key], Key | None]:
+    """Look through the blocks that may hold such entries, one after the other."""
+    blocks = _blocks(at, filters, window)
+    statement = _lines(at, filters)
+    found: list[Key] = []
+    for block in blocks:
+        in_block = _LINES.position.between(block * BLOCK, block * BLOCK + BLOCK - 1)
+        found += _run(at, statement.where(in_block), window, limit + 1 - len(found))
+        if len(found) > limit:
+            break
+    if len(found) > limit:
+        return _cut(found, limit)
+    if len(blocks) < BLOCKS_A_PAGE:
+        return found, None
+    edge = blocks[-1] if window.newest_first else blocks[-1] + 1
+    return found, (edge * BLOCK, -1)
+
+
+def _blocks(at: Snapshot, filters: Filters, window: Window) -> list[int]:
+    """Return the next blocks that may hold entries of the components, kind and time asked for."""
+    # A key (position, -1) comes before all lines of its position.
+    first, last = window.above[0] // BLOCK, (window.below[0] - (window.below[1] < 0)) // BLOCK
+    components, kind = _components(at, filters), _kind(at, filters)
+    of_component, of_kind = BOOK["component_blocks"].c, BOOK["kind_blocks"].c
+    column: sa.ColumnElement[int]
+    if components is not None:
+        column = of_component.block
+    else:
+        column = _BLOCKS.block if kind is None else of_kind.block
+    some = sa.select(column).where(column.between(first, last), *_in_time(filters, column))
+    if kind is not None:
+        of_this_kind = sa.and_(of_kind.kind == kind, of_kind.block == column)
+        some = some.where(of_this_kind if components is None else sa.exists().where(of_this_kind))
+    if components is not None:
+        each = sa.func.unnest(_array(components, sa.Integer)).table_valued("number")
+        each = each.render_derived("each")
+        of_one = some.where(of_component.component_id == each.c.number)
+        merged = _in_order(of_one, column, window).limit(BLOCKS_A_PAGE).lateral("merged")
+        column = merged.c.block
+        some = sa.select(column).select_from(each.join(merged, sa.true())).distinct()
+    return list(
+        at.connection.execute(_in_order(some, column, window).limit(BLOCKS_A_PAGE)).scalars()
+    )
+
+
+def _in_time(filters: Filters, block: sa.ColumnElement[int]) -> list[sa.ColumnElement[bool]]:
+    """Return what the asked time asks of a block."""
+    asked: list[sa.ColumnElement[bool]] = []
+    if filters.occurred_from is not None:
+        asked.append(_BLOCKS.last_occurred_at >= filters.occurred_from)
+    if filters.occurred_before is not None:
+        asked.append(_BLOCKS.first_occurred_at < filters.occurred_before)
+    if block is _BLOCKS.block or not asked:
+        return asked
+    return [sa.exists().where(_BLOCKS.block == block, *asked)]
+
+
+def _components(at: Snapshot, filters: Filters) -> list[int] | None:
+    """Return the components that the filters leave, or None when they leave all."""
+    view = BOOK["components"].c
+    asked = {
+        view.network: filters.network,
+        view.component: filters.component,
+        view.partner: filters.partner,
+        view.currency: filters.currency,
+    }
+    conditions = [column == value for column, value in asked.items() if value is not None]
+    if not conditions:
+        return None
+    return list(at.connection.execute(sa.select(view.component_id).where(*conditions)).scalars())
+
+
+def _kind(at: Snapshot, filters: Filters) -> int | None:
+    """Return the number of the asked kind: 0 if there is none such, None if none is asked."""
+    if filters.event is None:
+        return None
+    kinds = BOOK["kinds"].c
+    found = at.connection.execute(sa.select(kinds.kind).where(kinds.name == filters.event))
+    return found.scalar_one_or_none() or 0
+
+
+def _lines(at: Snapshot, filters: Filters) -> sa.Select[tuple[int, int]]:
+    """Select the keys of the entries that pass all filters."""
+    statement = sa.select(_LINES.position, _LINES.line).where(*_of_entry(at, filters))
+    asked = [
+        column == value
+        for column, value in (
+            (_ACCOUNTS.code, filters.account),
+            (_ACCOUNTS.player, filters.player),
+            (_ACCOUNTS.table_id, filters.table_id),
+        )
+        if value is not None
+    ]
+    components = _components(at, filters)
+    if components is not None:
+        asked.append(_ACCOUNTS.component_id == _any(components, sa.Integer))
+    if asked:
+        # A value, not a join: each entry's account is looked up, whatever the planner believes.
+        passes = sa.select(sa.and_(*asked)).where(_ACCOUNTS.account == _LINES.account)
+        statement = statement.where(passes.scalar_subquery())
+    return statement
+
+
+def _of_account(filters: Filters) -> list[sa.ColumnElement[bool]]:
+    """Return what the filters ask of an account."""
+    asked = (
+        (_ACCOUNTS.network, filters.network),
+        (_ACCOUNTS.code, filters.account),
+        (_ACCOUNTS.currency, filters.currency),
+        (_ACCOUNTS.component, filters.component),
+        (_ACCOUNTS.partner, filters.partner),
+        (_ACCOUNTS.player, filters.player),
+        (_ACCOUNTS.table_id, filters.table_id),
+    )
+    return [column == value for column, value in asked if value is not None]
+
+
+def _of_entry(at: Snapshot, filters: Filters) -> list[sa.ColumnElement[bool]]:
+    """Return what the filters ask of an entry itself."""
+    asked: list[sa.ColumnElement[bool]] = []
+    if filters.event is not None:
+        asked.append(_LINES.kind == _kind(at, filters))
+    if filters.occurred_from is not None:
+        asked.append(_LINES.occurred_at >= filters.occurred_from)
+    if filters.occurred_before is not None:
+        asked.append(_LINES.occurred_at < filters.occurred_before)
+    return asked
+
+
+def _within(window: Window) -> list[sa.ColumnElement[bool]]:
+    """Keep to the window; the first two conditions are what partitions are chosen by."""
+    key = sa.tuple_(_LINES.position, _LINES.line)
+    return [
+        _LINES.position.between(window.above[0], window.below[0]),
+        key > sa.tuple_(*window.above),
+        key < sa.tuple_(*window.below),
+    ]
+
+
+def _order(window: Window, columns: Any = _LINES) -> list[sa.ColumnElement[Any]]:
+    key = (columns.position, columns.line)
+    return [column.desc() if window.newest_first else column.asc() for column in key]
+
+
+def _in_order(
+    statement: sa.Select[Any], column: sa.ColumnElement[Any], window: Window
+) -> sa.Select[Any]:
+    return statement.order_by(column.desc() if window.newest_first else column.asc())
+
+
+def _run(
+    at: Snapshot, statement: sa.Select[tuple[int, int]], window: Window, limit: int
+) -> list[Key]:
+    statement = statement.where(*_within(window)).order_by(*_order(window)).limit(limit)
+    return [(row[0], row[1]) for row in at.connection.execute(statement)]
+
+
+def _cut(found: list[Key], limit: int) -> tuple[list[Key], Key | None]:
+    return found[:limit], found[limit - 1] if len(found) > limit else None
+
+
+def _full(at: Snapshot, keys: list[Key], newest_first: bool) -> list[Row]:
+    """Return the entries of these keys with everything that is known of them."""
+    if not keys:
+        return []
+    view = BOOK["entries"]
+    wanted = (
+        sa.func.unnest(
+            _array([position for position, _ in keys], sa.BigInteger),
+            _array([line for _, line in keys], sa.SmallInteger),
+        )
+        .table_valued("position", "line")
+        .render_derived("wanted")
+    )
+    window = Window((0, 0), (0, 0), newest_first)
+    return rows(
+        at,
+        sa.select(view)
+        .join_from(
+            wanted,
+            view,
+            sa.and_(view.c.position == wanted.c.position, view.c.line == wanted.c.line),
+        )
+        .order_by(*_order(window, view.c)),
+    )
+
+
+def _array(values: Sequence[int], kind: Any) -> sa.ColumnElement[Any]:
+    return sa.cast(sa.literal(list(values), sa.ARRAY(kind)), sa.ARRAY(kind))
+
+
+def _any(values: Sequence[int], kind: Any) -> Any:
+    return sa.any_(_array(values, kind))

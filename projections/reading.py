@@ -1,0 +1,85 @@
+"""Reading the book: every answer from one snapshot, which has a position."""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+
+import psycopg
+import sqlalchemy as sa
+from sqlalchemy.exc import ProgrammingError
+
+from projections.views import VIEWS
+
+BOOK: Final = {
+    view.name: sa.table(view.name, *(sa.column(name) for name in view.columns), schema="book")
+    for view in VIEWS
+}
+"""The views, by name."""
+
+POLL_SECONDS: Final = 0.005
+
+Row = Mapping[str, Any]
+
+
+class Snapshot(NamedTuple):
+    """A read-only transaction and the journal position that all of its answers are true for."""
+
+    connection: sa.Connection
+    position: int
+
+
+class Page(NamedTuple):
+    """Some rows of a list; ``cursor`` leads on and is None at the end."""
+
+    position: int
+    rows: Sequence[Row]
+    cursor: str | None
+
+
+class NotProjectedError(RuntimeError):
+    """The projections have not been made yet."""
+
+
+def engine(dsn: str, *, pool_size: int = 5) -> sa.Engine:
+    """Make a pool of reading connections."""
+    return sa.create_engine(
+        "postgresql+psycopg://",
+        creator=lambda: psycopg.connect(dsn, application_name="cardroom reader"),
+        pool_size=pool_size,
+        max_overflow=0,
+        pool_pre_ping=True,
+        isolation_level="REPEATABLE READ",
+    )
+
+
+@contextmanager
+def snapshot(source: sa.Engine) -> Iterator[Snapshot]:
+    """Open a snapshot. Raises NotProjectedError when nothing has been projected yet."""
+    with source.connect() as connection:
+        connection.execution_options(postgresql_readonly=True)
+        yield Snapshot(connection, position(connection))
+
+
+def position(connection: sa.Connection) -> int:
+    """Return the position that the book is at, in the connection's transaction."""
+    try:
+        return int(connection.execute(sa.select(BOOK["generation"].c.position)).scalar_one())
+    except ProgrammingError as error:
+        raise NotProjectedError("the projections have not been made yet") from error
+
+
+def wait_for(source: sa.Engine, wanted: int, timeout_seconds: float) -> bool:
+    """Wait until the book includes a position; tell whether it does in time."""
+    pause = threading.Event()
+    for _ in range(max(1, int(timeout_seconds / POLL_SECONDS))):
+        with snapshot(source) as at:
+            if at.position >= wanted:
+                return True
+        pause.wait(POLL_SECONDS)
+    return False
+
+
+def rows(at: Snapshot, statement: sa.Select[Any]) -> list[Row]:
+    """Run a statement and return its rows as mappings."""
+    return [dict(row._mapping) for row in at.connection.execute(statement)]

@@ -1,0 +1,193 @@
+"""The tables of one generation of the projections, and the views that everybody reads.
+
+The tables of generation n are in schema ``book_<n>``, the views in schema ``book``. Nothing here is
+numbered by a sequence or dated by a clock: the same events give the same rows, always.
+"""
+
+import hashlib
+from typing import Final
+
+from ledger import catalogue
+
+PARTITION: Final = 10_000_000
+"""Positions in one partition of the entries."""
+
+BLOCK: Final = 512
+"""Positions in one block of the sparse indexes on component and kind: about sixty hands."""
+
+FOLLOWED: Final = ("player", "table", "deposit", "withdrawal")
+"""Categories of streams of which the folded state is kept."""
+
+# Alignment decides the size of the busiest table: the wide columns come first.
+ENTRIES: Final = """
+CREATE TABLE {book}.entries (
+    position      bigint NOT NULL,
+    amount_minor  bigint NOT NULL,
+    balance_minor bigint NOT NULL,
+    occurred_at   timestamptz NOT NULL,
+    account       integer NOT NULL,
+    line          smallint NOT NULL,
+    kind          smallint NOT NULL,
+    PRIMARY KEY (position, line)
+) PARTITION BY RANGE (position);
+CREATE INDEX entries_account ON {book}.entries (account, position);
+CREATE TABLE {book}.kinds (
+    kind smallint PRIMARY KEY,
+    name text COLLATE "C" NOT NULL UNIQUE
+);
+"""
+
+ACCOUNTS: Final = """
+CREATE TABLE {book}.components (
+    component    integer PRIMARY KEY,
+    network      text COLLATE "C" NOT NULL,
+    name         text COLLATE "C" NOT NULL,
+    side         text COLLATE "C" NOT NULL,
+    partner      text COLLATE "C",
+    currency     text COLLATE "C" NOT NULL,
+    debit_minor  bigint NOT NULL,
+    credit_minor bigint NOT NULL,
+    UNIQUE NULLS NOT DISTINCT (network, name, partner, currency)
+) WITH (fillfactor = 50);
+CREATE TABLE {book}.accounts (
+    account       integer PRIMARY KEY,
+    component     integer NOT NULL,
+    balance_minor bigint NOT NULL,
+    player        uuid,
+    code          text COLLATE "C" NOT NULL,
+    currency      text COLLATE "C" NOT NULL,
+    network       text COLLATE "C" NOT NULL,
+    table_id      text COLLATE "C",
+    UNIQUE (code, currency)
+) WITH (fillfactor = 60);
+CREATE INDEX accounts_component ON {book}.accounts (component, account);
+CREATE INDEX accounts_player ON {book}.accounts (player) WHERE player IS NOT NULL;
+CREATE INDEX accounts_table ON {book}.accounts (network, table_id) WHERE table_id IS NOT NULL;
+CREATE TABLE {book}.totals (
+    component    integer NOT NULL,
+    occurred_day date NOT NULL,
+    recorded_day date NOT NULL,
+    debit_minor  bigint NOT NULL,
+    credit_minor bigint NOT NULL,
+    PRIMARY KEY (component, occurred_day, recorded_day)
+) WITH (fillfactor = 70);
+"""
+
+# Where to look for an entry that is not asked for by its account.
+SIGNPOSTS: Final = """
+CREATE TABLE {book}.component_blocks (
+    component integer NOT NULL,
+    block     integer NOT NULL,
+    PRIMARY KEY (component, block)
+);
+CREATE TABLE {book}.kind_blocks (
+    kind  smallint NOT NULL,
+    block integer NOT NULL,
+    PRIMARY KEY (kind, block)
+);
+CREATE TABLE {book}.blocks (
+    block             integer PRIMARY KEY,
+    first_occurred_at timestamptz NOT NULL,
+    last_occurred_at  timestamptz NOT NULL
+) WITH (fillfactor = 90);
+CREATE TABLE {book}.days (
+    occurred_day   date PRIMARY KEY,
+    first_position bigint NOT NULL,
+    last_position  bigint NOT NULL
+) WITH (fillfactor = 70);
+CREATE TABLE {book}.transactions (
+    network    text COLLATE "C" NOT NULL,
+    request_id text COLLATE "C" NOT NULL,
+    position   bigint NOT NULL,
+    PRIMARY KEY (network, request_id, position)
+);
+"""
+
+# The state is what the ledger's own evolve makes of the stream; the columns are read out of it.
+STREAM: Final = """
+CREATE TABLE {{book}}.{table} (
+    stream   text COLLATE "C" PRIMARY KEY,
+    position bigint NOT NULL,
+    state    jsonb NOT NULL,
+    network  text COLLATE "C" NOT NULL GENERATED ALWAYS AS (split_part(stream, ':', 2)) STORED,
+    status   text COLLATE "C" NOT NULL GENERATED ALWAYS AS (state ->> 'status') STORED{columns}
+) WITH (fillfactor = 60);
+"""
+PLAYER_COLUMN: Final = (
+    ",\n    player   uuid NOT NULL GENERATED ALWAYS AS ((state ->> 'player')::uuid) STORED"
+)
+STREAMS: Final = (
+    STREAM.format(
+        table="players",
+        columns=PLAYER_COLUMN + ',\n    partner  text COLLATE "C" NOT NULL'
+        " GENERATED ALWAYS AS (state ->> 'partner') STORED",
+    )
+    + STREAM.format(
+        table="tables",
+        columns=',\n    table_id text COLLATE "C" NOT NULL'
+        " GENERATED ALWAYS AS (state ->> 'table_id') STORED",
+    )
+    + "".join(
+        STREAM.format(
+            table=f"{payment}s",
+            columns=f'{PLAYER_COLUMN},\n    {payment} text COLLATE "C" NOT NULL'
+            f" GENERATED ALWAYS AS (state ->> '{payment}') STORED",
+        )
+        for payment in ("deposit", "withdrawal")
+    )
+    + """
+CREATE UNIQUE INDEX players_player ON {book}.players (player);
+CREATE INDEX players_partner ON {book}.players (network, partner, player);
+CREATE UNIQUE INDEX players_network ON {book}.players (network, player);
+CREATE UNIQUE INDEX tables_network ON {book}.tables (network, table_id);
+CREATE INDEX deposits_player ON {book}.deposits (player, deposit);
+CREATE INDEX deposits_status ON {book}.deposits (network, status, deposit);
+CREATE INDEX withdrawals_player ON {book}.withdrawals (player, withdrawal);
+CREATE INDEX withdrawals_status ON {book}.withdrawals (network, status, withdrawal);
+"""
+)
+
+HANDS: Final = """
+CREATE TABLE {book}.table_days (
+    network            text COLLATE "C" NOT NULL,
+    table_id           text COLLATE "C" NOT NULL,
+    occurred_day       date NOT NULL,
+    currency           text COLLATE "C" NOT NULL,
+    hands              bigint NOT NULL,
+    rake_minor         bigint NOT NULL,
+    contribution_minor bigint NOT NULL,
+    PRIMARY KEY (network, table_id, occurred_day, currency)
+) WITH (fillfactor = 60);
+CREATE TABLE {book}.table_rake (
+    network      text COLLATE "C" NOT NULL,
+    table_id     text COLLATE "C" NOT NULL,
+    occurred_day date NOT NULL,
+    currency     text COLLATE "C" NOT NULL,
+    partner      text COLLATE "C" NOT NULL,
+    hands        bigint NOT NULL,
+    rake_minor   bigint NOT NULL,
+    PRIMARY KEY (network, table_id, occurred_day, currency, partner)
+) WITH (fillfactor = 60);
+CREATE TABLE {book}.findings (
+    position    bigint PRIMARY KEY,
+    network     text COLLATE "C" NOT NULL,
+    table_id    text COLLATE "C" NOT NULL,
+    game_number text COLLATE "C" NOT NULL,
+    occurred_at timestamptz NOT NULL,
+    finding     jsonb NOT NULL
+);
+CREATE INDEX findings_table ON {book}.findings (network, table_id, position);
+"""
+
+TABLES: Final = (ENTRIES, ACCOUNTS, SIGNPOSTS, STREAMS, HANDS)
+
+
+def book_of(generation: int) -> str:
+    """Name the schema of a generation, which is also the name that its checkpoint has."""
+    return f"book_{generation}"
+
+
+def definition() -> str:
+    """Digest what the tables depend on besides the events: their DDL and the folded states."""
+    parts = [*TABLES, *(catalogue.SNAPSHOTS[category] for category in FOLLOWED)]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]

@@ -1,0 +1,87 @@
+"""Streams whose state is kept: players, tables, deposits, withdrawals, as the ledger folds them."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+import psycopg
+from psycopg import sql
+
+from ledger import catalogue
+from ledger.core import Event
+
+CACHED: Final = 100_000
+"""States of one category kept in memory; beyond them all are forgotten and read again."""
+
+
+class Streams:
+    """The folded states of the streams of one category."""
+
+    def __init__(self, category: str, book: str) -> None:
+        self._table = sql.Identifier(book, f"{category}s")
+        self._evolve = catalogue.STREAMS[category].evolve
+        self._decode = msgspec.json.Decoder(catalogue.STREAMS[category].state).decode
+        self._states: dict[str, Any] = {}
+        self._events: dict[str, list[Event]] = {}
+        self._positions: dict[str, int] = {}
+
+    def note(self, stream: str, event: Event, position: int) -> None:
+        """Take an event of the batch that is being read."""
+        self._positions[stream] = position
+        events = self._events.get(stream)
+        if events is None:
+            self._events[stream] = [event]
+        else:
+            events.append(event)
+
+    def fold(self, cursor: psycopg.Cursor[Any]) -> None:
+        """Fold the batch's events into the states."""
+        self.load(cursor, self._events)
+        states, evolve = self._states, self._evolve
+        for stream, events in self._events.items():
+            state = states.get(stream)
+            for event in events:
+                state = evolve(state, event)
+            states[stream] = state
+
+    def load(self, cursor: psycopg.Cursor[Any], streams: Iterable[str]) -> None:
+        """Read the states that are not in memory."""
+        missing = [stream for stream in streams if stream not in self._states]
+        if not missing:
+            return
+        found = cursor.execute(
+            sql.SQL("SELECT stream, state::text FROM {} WHERE stream = ANY(%b)").format(
+                self._table
+            ),
+            (missing,),
+        )
+        for stream, state in found:
+            self._states[stream] = self._decode(state)
+
+    def get(self, stream: str) -> Any:
+        """Return a state that is in memory, or None."""
+        return self._states.get(stream)
+
+    def write(self, cursor: psycopg.Cursor[Any]) -> None:
+        """Write the states that the batch changed."""
+        changed = sorted(self._events)
+        if changed:
+            encode = msgspec.json.encode
+            cursor.execute(
+                sql.SQL(
+                    "INSERT INTO {} (stream, position, state)"
+                    " SELECT stream, position, state::jsonb"
+                    " FROM unnest(%b::text[], %b::bigint[], %b::text[])"
+                    " AS now (stream, position, state)"
+                    " ON CONFLICT (stream) DO UPDATE"
+                    " SET position = excluded.position, state = excluded.state"
+                ).format(self._table),
+                (
+                    changed,
+                    [self._positions[stream] for stream in changed],
+                    [encode(self._states[stream]).decode() for stream in changed],
+                ),
+            )
+        self._events, self._positions = {}, {}
+        if len(self._states) > CACHED:
+            self._states = {}

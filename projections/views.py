@@ -1,0 +1,550 @@
+"""The views in schema ``book``: what auditors, the API and ``cardroom check`` read."""
+
+from typing import Final, NamedTuple
+
+from ledger.money import CHIPS, CREDITS, PLAY_MONEY
+
+
+class View(NamedTuple):
+    """A view: its query over the tables of a generation, and what its columns mean."""
+
+    name: str
+    comment: str
+    query: str
+    columns: dict[str, str]
+
+
+# Amounts in the tables are debits above zero; a view shows what an account holds on its own side.
+PLACEHOLDERS: Final = {
+    "debit_sides": "('asset', 'expense', 'equity', 'suspense')",
+    "not_real": f"('{PLAY_MONEY}', '{CREDITS}', '{CHIPS}')",
+}
+"""What the views' queries name besides ``book`` and ``number``, the generation's."""
+
+_CURRENCY: Final = "Currency code; amounts are in its minor units."
+_NETWORK: Final = "The network."
+_PLAYER: Final = "The player's id."
+_PARTNER: Final = "The partner whose player or income it is; NULL for the house's own."
+_TABLE: Final = "The table's id."
+
+GENERATION: Final = View(
+    "generation",
+    "Which generation of the projections is live, and how far it has come.",
+    "SELECT {number} AS generation, coalesce((SELECT notification_id FROM journal.tracking"
+    " WHERE application_name = '{book}'), 0) AS position",
+    {
+        "generation": "Its number; its tables are in schema book_<number>.",
+        "position": "The last journal position that every row of every view includes.",
+    },
+)
+
+ACCOUNTS: Final = View(
+    "accounts",
+    "One row per account and currency, with what it holds now.",
+    """
+    SELECT a.account, a.code, a.currency, a.network, c.name AS component, c.side, c.partner,
+           a.player, a.table_id, a.component AS component_id,
+           CASE WHEN c.side IN {debit_sides} THEN a.balance_minor ELSE -a.balance_minor END
+             AS balance_minor
+      FROM {book}.accounts a LEFT JOIN {book}.components c USING (component)
+    """,
+    {
+        "account": "Number, in order of first appearance.",
+        "code": "component:network[:part...].",
+        "currency": _CURRENCY,
+        "network": _NETWORK,
+        "component": "First part of the code: bankroll, chips, rake ...",
+        "side": "Side of the book.",
+        "partner": _PARTNER,
+        "player": "The player whose account it is, if one player's.",
+        "table_id": "The table, for chips and pots.",
+        "component_id": "Number of the component of that network, partner and currency.",
+        "balance_minor": "Above zero on the account's own side: assets, expenses, equity and"
+        " suspense debit, all others credit.",
+    },
+)
+
+ENTRIES: Final = View(
+    "entries",
+    "One row per line of every event that moves money. Key: position, line.",
+    """
+    SELECT e.position, e.line, a.code, a.currency, a.network, c.name AS component, c.partner,
+           a.player, a.table_id,
+           greatest(e.amount_minor, 0) AS debit_minor,
+           greatest(-e.amount_minor, 0) AS credit_minor,
+           CASE WHEN c.side IN {debit_sides} THEN e.balance_minor ELSE -e.balance_minor END
+             AS balance_minor,
+           e.occurred_at,
+           (SELECT m.recorded_at FROM journal.commits m WHERE m.last_position >= e.position
+             ORDER BY m.last_position LIMIT 1) AS recorded_at,
+           k.name AS event,
+           (SELECT j.originator_id FROM journal.events j WHERE j.notification_id = e.position)
+             AS stream,
+           (SELECT convert_from(j.state, 'UTF8')::jsonb ->> 'request_id' FROM journal.events j
+             WHERE j.notification_id = e.position) AS request_id,
+           e.account, e.kind
+      FROM {book}.entries e
+      JOIN {book}.accounts a USING (account)
+      JOIN {book}.components c ON c.component = a.component
+      JOIN {book}.kinds k USING (kind)
+    """,
+    {
+        "position": "The event's position in the journal.",
+        "line": "The line of the event's postings, from 0.",
+        "code": "The account.",
+        "currency": _CURRENCY,
+        "network": _NETWORK,
+        "component": "The account's component.",
+        "partner": _PARTNER,
+        "player": "The player whose account it is, if one player's.",
+        "table_id": "The table, for chips and pots.",
+        "debit_minor": "The amount, if it is a debit, else 0.",
+        "credit_minor": "The amount, if it is a credit, else 0.",
+        "balance_minor": "What the account held after this line, above zero on its own side.",
+        "occurred_at": "When it happened.",
+        "recorded_at": "When it was recorded: the database's clock at the commit.",
+        "event": "The event's stored name.",
+        "stream": "The stream that the event belongs to.",
+        "request_id": "The request that it came from: entries of one request are one transaction.",
+        "account": "The account's number.",
+        "kind": "The number of the event's stored name.",
+    },
+)
+
+COMPONENTS: Final = View(
+    "components",
+    "Debits, credits and balance per network, component, partner and currency.",
+    """
+    SELECT component AS component_id, network, name AS component, side, partner, currency,
+           debit_minor, credit_minor,
+           CASE WHEN side IN {debit_sides} THEN debit_minor - credit_minor
+                ELSE credit_minor - debit_minor END AS balance_minor
+      FROM {book}.components
+    """,
+    {
+        "component_id": "Number, in order of first appearance.",
+        "network": _NETWORK,
+        "component": "First part of the account codes.",
+        "side": "Side of the book.",
+        "partner": _PARTNER,
+        "currency": _CURRENCY,
+        "debit_minor": "Sum of all debits.",
+        "credit_minor": "Sum of all credits.",
+        "balance_minor": "Above zero on the component's own side.",
+    },
+)
+
+TRIAL_BALANCE: Final = View(
+    "trial_balance",
+    "Debits and credits per network, component and currency; they are equal per currency.",
+    """
+    SELECT network, currency, name AS component, side,
+           sum(debit_minor)::bigint AS debit_minor, sum(credit_minor)::bigint AS credit_minor,
+           greatest(sum(debit_minor - credit_minor), 0)::bigint AS debit_balance_minor,
+           greatest(sum(credit_minor - debit_minor), 0)::bigint AS credit_balance_minor
+      FROM {book}.components GROUP BY network, currency, name, side
+    """,
+    {
+        "network": _NETWORK,
+        "currency": _CURRENCY,
+        "component": "First part of the account codes.",
+        "side": "Side of the book.",
+        "debit_minor": "Sum of all debits.",
+        "credit_minor": "Sum of all credits.",
+        "debit_balance_minor": "What the debits are above the credits, else 0.",
+        "credit_balance_minor": "What the credits are above the debits, else 0.",
+    },
+)
+
+CLIENT_FUNDS: Final = View(
+    "client_funds",
+    "What is owed to players and what covers it, per network and currency; each apart.",
+    """
+    SELECT network, currency,
+           CASE WHEN currency IN {not_real} THEN 'play' ELSE 'real' END AS money,
+           coalesce(-sum(held) FILTER (WHERE name = 'bankroll'), 0)::bigint AS bankroll_minor,
+           coalesce(-sum(held) FILTER (WHERE name = 'frozen'), 0)::bigint AS frozen_minor,
+           coalesce(-sum(held) FILTER (WHERE name = 'withdrawal'), 0)::bigint AS withdrawal_minor,
+           coalesce(-sum(held) FILTER (WHERE name = 'chips'), 0)::bigint AS chips_minor,
+           coalesce(-sum(held) FILTER (WHERE name = 'pot'), 0)::bigint AS pot_minor,
+           coalesce(-sum(held) FILTER (WHERE name = 'jackpot'), 0)::bigint AS jackpot_minor,
+           coalesce(-sum(held) FILTER (WHERE side = 'player-funds'), 0)::bigint AS liability_minor,
+           coalesce(sum(held) FILTER (WHERE name = 'bank'), 0)::bigint AS bank_minor,
+           coalesce(sum(held) FILTER (WHERE name = 'transit'), 0)::bigint AS transit_minor,
+           coalesce(sum(held) FILTER (WHERE name IN ('bank', 'transit')), 0)::bigint
+             AS assets_minor,
+           coalesce(sum(held) FILTER (WHERE name = 'debt'), 0)::bigint AS debt_minor
+      FROM (SELECT *, debit_minor - credit_minor AS held FROM {book}.components) AS component
+     GROUP BY network, currency
+    """,
+    {
+        "network": _NETWORK,
+        "currency": _CURRENCY,
+        "money": "real, or play: what has no value (fun money, credits, tournament chips).",
+        "bankroll_minor": "Cash on the players' accounts.",
+        "frozen_minor": "Held during investigations.",
+        "withdrawal_minor": "Requested and not yet paid.",
+        "chips_minor": "In front of players at tables.",
+        "pot_minor": "In the pots of hands that are not settled: 0.",
+        "jackpot_minor": "In the jackpots' pools.",
+        "liability_minor": "Player funds: the sum of the six before it.",
+        "bank_minor": "On the client-funds account.",
+        "transit_minor": "Confirmed by providers, not yet at the bank.",
+        "assets_minor": "Bank and transit: what covers the liability.",
+        "debt_minor": "What players owe; never netted against what others are owed.",
+    },
+)
+
+BANKROLLS: Final = View(
+    "bankrolls",
+    "What each player has and owes, per currency.",
+    """
+    SELECT a.network, a.player, p.partner, a.currency,
+           coalesce(-sum(a.balance_minor) FILTER (WHERE c.name = 'bankroll'), 0)::bigint
+             AS cash_minor,
+           coalesce(-sum(a.balance_minor) FILTER (WHERE c.name = 'frozen'), 0)::bigint
+             AS frozen_minor,
+           coalesce(-sum(a.balance_minor) FILTER (WHERE c.name = 'withdrawal'), 0)::bigint
+             AS pending_minor,
+           coalesce(-sum(a.balance_minor) FILTER (WHERE c.name = 'chips'), 0)::bigint
+             AS chips_minor,
+           coalesce(sum(a.balance_minor) FILTER (WHERE c.name = 'debt'), 0)::bigint
+             AS debt_minor
+      FROM {book}.accounts a
+      JOIN {book}.components c USING (component)
+      LEFT JOIN {book}.players p USING (player)
+     WHERE a.player IS NOT NULL GROUP BY a.network, a.player, p.partner, a.currency
+    """,
+    {
+        "network": _NETWORK,
+        "player": _PLAYER,
+        "partner": "His partner.",
+        "currency": _CURRENCY,
+        "cash_minor": "Cash on his account.",
+        "frozen_minor": "Frozen during an investigation.",
+        "pending_minor": "Withdrawals requested and not yet paid.",
+        "chips_minor": "Chips in front of him, at all tables.",
+        "debt_minor": "What he owes.",
+    },
+)
+
+CHIPS_AT_TABLES: Final = View(
+    "chips",
+    "Chips in front of each player at each table, by the postings.",
+    """
+    SELECT a.network, a.table_id, a.player, a.currency, -a.balance_minor AS chips_minor
+      FROM {book}.accounts a JOIN {book}.components c USING (component)
+     WHERE c.name = 'chips' AND a.balance_minor <> 0
+    """,
+    {
+        "network": _NETWORK,
+        "table_id": _TABLE,
+        "player": _PLAYER,
+        "currency": _CURRENCY,
+        "chips_minor": "Chips in front of him.",
+    },
+)
+
+JACKPOTS: Final = View(
+    "jackpots",
+    "What each jackpot's pool holds.",
+    """
+    SELECT a.network, split_part(a.code, ':', 3) AS jackpot, a.currency,
+           -a.balance_minor AS pool_minor
+      FROM {book}.accounts a JOIN {book}.components c USING (component)
+     WHERE c.name = 'jackpot'
+    """,
+    {
+        "network": _NETWORK,
+        "jackpot": "Its name.",
+        "currency": _CURRENCY,
+        "pool_minor": "What it owes to players.",
+    },
+)
+
+PLAYERS: Final = View(
+    "players",
+    "Every player, without his name: that is in the vault.",
+    """
+    SELECT network, player, partner, status,
+           (state ->> 'registered_at')::timestamptz AS registered_at,
+           (state ->> 'inferred')::boolean AS inferred, position
+      FROM {book}.players
+    """,
+    {
+        "network": _NETWORK,
+        "player": _PLAYER,
+        "partner": "The partner whose player he is.",
+        "status": "active, suspended or closed.",
+        "registered_at": "When he registered.",
+        "inferred": "Whether an import inferred him from a hand history.",
+        "position": "The last event of his stream.",
+    },
+)
+
+TABLES: Final = View(
+    "tables",
+    "Every cash table as it stands.",
+    """
+    SELECT network, table_id, state ->> 'name' AS name, status, state ->> 'rulebook' AS rulebook,
+           state ->> 'game' AS game, state ->> 'bet_type' AS bet_type,
+           state ->> 'currency' AS currency, (state ->> 'size')::int AS size,
+           (state ->> 'small_blind_minor')::bigint AS small_blind_minor,
+           (state ->> 'big_blind_minor')::bigint AS big_blind_minor,
+           (state ->> 'ante_minor')::bigint AS ante_minor,
+           (state ->> 'small_bet_minor')::bigint AS small_bet_minor,
+           (state ->> 'big_bet_minor')::bigint AS big_bet_minor,
+           (state ->> 'min_buy_in_minor')::bigint AS min_buy_in_minor,
+           (state ->> 'max_buy_in_minor')::bigint AS max_buy_in_minor,
+           state ->> 'jackpot' AS jackpot, state -> 'seats' AS seats,
+           state ->> 'running' AS running, state ->> 'last_hand' AS last_hand,
+           (state ->> 'last_started_at')::timestamptz AS last_started_at,
+           (state ->> 'hands')::bigint AS hands, (state ->> 'inferred')::boolean AS inferred,
+           position
+      FROM {book}.tables
+    """,
+    {
+        "network": _NETWORK,
+        "table_id": _TABLE,
+        "name": "Its name.",
+        "status": "open or closed.",
+        "rulebook": "Name of the rulebook that it is played by.",
+        "game": "The game.",
+        "bet_type": "The limit: NL, PL, FL, SL, HPL.",
+        "currency": _CURRENCY,
+        "size": "How many seats it has.",
+        "small_blind_minor": "Small blind.",
+        "big_blind_minor": "Big blind.",
+        "ante_minor": "Ante.",
+        "small_bet_minor": "Lower limit, where there is one.",
+        "big_bet_minor": "Upper limit, where there is one.",
+        "min_buy_in_minor": "Least that a player sits down with.",
+        "max_buy_in_minor": "Most that a player sits down with, where there is a most.",
+        "jackpot": "The jackpot that is played for.",
+        "seats": "Seat number -> player, partner, chips_minor.",
+        "running": "Game number of the hand that is being played, if that was said.",
+        "last_hand": "Game number of the hand that was booked last.",
+        "last_started_at": "When that hand began.",
+        "hands": "Hands booked.",
+        "inferred": "Whether an import inferred it from a hand history.",
+        "position": "The last event of its stream.",
+    },
+)
+
+TABLE_DAYS: Final = View(
+    "table_days",
+    "Hands, rake and jackpot contribution of each table by the day on which they were played.",
+    """
+    SELECT network, table_id, occurred_day, currency, hands, rake_minor, contribution_minor
+      FROM {book}.table_days
+    """,
+    {
+        "network": _NETWORK,
+        "table_id": _TABLE,
+        "occurred_day": "The day, UTC.",
+        "currency": _CURRENCY,
+        "hands": "Hands played.",
+        "rake_minor": "Rake of all partners, before the contribution.",
+        "contribution_minor": "What of it went to the jackpot.",
+    },
+)
+
+TABLE_RAKE: Final = View(
+    "table_rake",
+    "Rake of each table by day and by the partner whose players paid it.",
+    """
+    SELECT network, table_id, occurred_day, currency, partner, hands, rake_minor
+      FROM {book}.table_rake
+    """,
+    {
+        "network": _NETWORK,
+        "table_id": _TABLE,
+        "occurred_day": "The day, UTC.",
+        "currency": _CURRENCY,
+        "partner": "The partner.",
+        "hands": "Hands in which its players paid rake.",
+        "rake_minor": "The rake.",
+    },
+)
+
+FINDINGS: Final = View(
+    "findings",
+    "What was found wrong with booked hands and has not been resolved.",
+    """
+    SELECT position, network, table_id, game_number, occurred_at,
+           finding ->> 'code' AS code, finding ->> 'level' AS level,
+           finding ->> 'where' AS place, finding -> 'expected' AS expected,
+           finding -> 'posted' AS posted, finding ->> 'message' AS message
+      FROM {book}.findings
+    """,
+    {
+        "position": "The event that told it.",
+        "network": _NETWORK,
+        "table_id": _TABLE,
+        "game_number": "The hand's number.",
+        "occurred_at": "When the hand was played, or contested.",
+        "code": "What kind of finding it is.",
+        "level": "How the rulebook weighs it: flag, refuse, or unverified.",
+        "place": "Where in the posted hand.",
+        "expected": "What the rules give.",
+        "posted": "What was posted.",
+        "message": "The finding in words.",
+    },
+)
+
+DEPOSITS: Final = View(
+    "deposits",
+    "Every deposit and what became of it.",
+    """
+    SELECT network, deposit, player, state ->> 'provider' AS provider,
+           state ->> 'currency' AS currency, (state ->> 'amount_minor')::bigint AS amount_minor,
+           status, position
+      FROM {book}.deposits
+    """,
+    {
+        "network": _NETWORK,
+        "deposit": "Its id.",
+        "player": _PLAYER,
+        "provider": "The payment provider.",
+        "currency": _CURRENCY,
+        "amount_minor": "The amount.",
+        "status": "announced, confirmed, failed or charged-back.",
+        "position": "The last event of its stream.",
+    },
+)
+
+WITHDRAWALS: Final = View(
+    "withdrawals",
+    "Every withdrawal and what became of it.",
+    """
+    SELECT network, withdrawal, player,
+           state ->> 'currency' AS currency, (state ->> 'amount_minor')::bigint AS amount_minor,
+           status, position
+      FROM {book}.withdrawals
+    """,
+    {
+        "network": _NETWORK,
+        "withdrawal": "Its id.",
+        "player": _PLAYER,
+        "currency": _CURRENCY,
+        "amount_minor": "The amount.",
+        "status": "requested, in-review, released, paid or rejected.",
+        "position": "The last event of its stream.",
+    },
+)
+
+TOTALS: Final = View(
+    "totals",
+    "Debits and credits of each component by the day they occurred and the day they were recorded.",
+    """
+    SELECT network, name AS component, side, partner, currency, occurred_day, recorded_day,
+           t.debit_minor, t.credit_minor, component AS component_id
+      FROM {book}.totals t JOIN {book}.components USING (component)
+    """,
+    {
+        "network": _NETWORK,
+        "component": "First part of the account codes.",
+        "side": "Side of the book.",
+        "partner": _PARTNER,
+        "currency": _CURRENCY,
+        "occurred_day": "The day on which it happened, UTC.",
+        "recorded_day": "The day on which it was recorded, UTC.",
+        "debit_minor": "Sum of the debits.",
+        "credit_minor": "Sum of the credits.",
+        "component_id": "The component's number.",
+    },
+)
+
+TRANSACTIONS: Final = View(
+    "transactions",
+    "Where the entries of each request are; a hand's are found by its stream.",
+    "SELECT network, request_id, position FROM {book}.transactions",
+    {
+        "network": _NETWORK,
+        "request_id": "The request.",
+        "position": "An event of it that moves money.",
+    },
+)
+
+LINES: Final = View(
+    "lines",
+    "The entries as they are stored, for questions that page through them.",
+    "SELECT position, line, account, kind, occurred_at FROM {book}.entries",
+    {
+        "position": "The event's position in the journal.",
+        "line": "The line of the event's postings, from 0.",
+        "account": "The account's number.",
+        "kind": "The number of the event's stored name.",
+        "occurred_at": "When it happened.",
+    },
+)
+
+KINDS: Final = View(
+    "kinds",
+    "The stored names of events that move money.",
+    "SELECT kind, name FROM {book}.kinds",
+    {"kind": "Number, in order of first appearance.", "name": "The stored name."},
+)
+
+COMPONENT_BLOCKS: Final = View(
+    "component_blocks",
+    "In which blocks of 512 positions a component has entries.",
+    "SELECT component AS component_id, block FROM {book}.component_blocks",
+    {"component_id": "The component's number.", "block": "Position divided by 512."},
+)
+
+KIND_BLOCKS: Final = View(
+    "kind_blocks",
+    "In which blocks of 512 positions a kind of event has entries.",
+    "SELECT kind, block FROM {book}.kind_blocks",
+    {"kind": "The kind's number.", "block": "Position divided by 512."},
+)
+
+BLOCKS: Final = View(
+    "blocks",
+    "Between which instants the entries of each block of 512 positions happened.",
+    "SELECT block, first_occurred_at, last_occurred_at FROM {book}.blocks",
+    {
+        "block": "Position divided by 512.",
+        "first_occurred_at": "The earliest instant.",
+        "last_occurred_at": "The latest instant.",
+    },
+)
+
+DAYS: Final = View(
+    "days",
+    "Between which positions the entries of a day are.",
+    "SELECT occurred_day, first_position, last_position FROM {book}.days",
+    {
+        "occurred_day": "The day on which they happened, UTC.",
+        "first_position": "The first of them.",
+        "last_position": "The last of them.",
+    },
+)
+
+VIEWS: Final = (
+    GENERATION,
+    ACCOUNTS,
+    ENTRIES,
+    COMPONENTS,
+    TRIAL_BALANCE,
+    CLIENT_FUNDS,
+    BANKROLLS,
+    CHIPS_AT_TABLES,
+    JACKPOTS,
+    PLAYERS,
+    TABLES,
+    TABLE_DAYS,
+    TABLE_RAKE,
+    FINDINGS,
+    DEPOSITS,
+    WITHDRAWALS,
+    TOTALS,
+    TRANSACTIONS,
+    LINES,
+    KINDS,
+    COMPONENT_BLOCKS,
+    KIND_BLOCKS,
+    BLOCKS,
+    DAYS,
+)
