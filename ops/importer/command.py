@@ -9,6 +9,7 @@ history may be imported again, whole or from where it was interrupted.
 import re
 from collections import Counter
 from collections.abc import Mapping
+from datetime import date
 from typing import Any, Final
 from uuid import UUID
 
@@ -19,11 +20,11 @@ from ledger.cashier.commands import AnnounceDeposit, IssuePlayMoney
 from ledger.cashier.events import deposit_stream
 from ledger.core import Book, Command, Decision, Event, Keep, Refused, category_of
 from ledger.hands import seating
-from ledger.hands.commands import PostHand, RefusedByFindings
+from ledger.hands.commands import DEFAULT_RULEBOOK, PostHand, RefusedByFindings
 from ledger.hands.events import hand_stream
 from ledger.hands.findings import Findings
 from ledger.hands.judge import judge
-from ledger.hands.ohh import Hand
+from ledger.hands.ohh import Hand, Player
 from ledger.identity import Identity, comparable, holder
 from ledger.money import is_real
 from ledger.players.commands import RegisterPlayer
@@ -77,28 +78,56 @@ def network_of(hand: Hand) -> str:
     return f"import-{slug}" if slug else "import"
 
 
-def people(identity: Identity, network: str, hand: Hand) -> tuple[Person, ...]:
-    """Derive from a hand and the installation's secret what its players are known by.
+def import_of(
+    identity: Identity,
+    hand: Hand,
+    posted_digest: str,
+    *,
+    network: str | None = None,
+    rulebook: str | None = None,
+    on: date | None = None,
+) -> "ImportHand":
+    """Make the command that imports a hand; what the hand implies is dated when it began.
 
-    The same hand always gives the same ids, and none of them gives away a name.
+    ``network``, ``rulebook`` and its day ``on`` replace the hand's own.
     """
-    found = []
-    for player in hand.players:
-        occasion = f"{hand.game_number}:{player.seat}"
-        deposit_claim = identity.reference_claim(network, "deposit", PROVIDER, occasion)
-        hashed = identity.reference_claim(network, "player", PROVIDER, comparable(player.name))
-        found.append(
-            Person(
-                player.seat,
-                player.starting_stack,
-                player.name,
-                identity.nickname_claim(network, player.name),
-                str(UUID(hashed.rpartition(":")[2], version=4)),
-                f"import-{deposit_claim.rpartition(':')[2]}",
-                deposit_claim,
-            )
-        )
-    return tuple(found)
+    network = network or network_of(hand)
+    people = tuple(_person(identity, network, hand, player) for player in hand.players)
+    said: Any = {"network": network, "at": hand.started_at, "actor": ACTOR}
+    post = PostHand(
+        **said,
+        request_id=f"hand:{hand.game_number}",
+        hand=hand,
+        posted_digest=posted_digest,
+        claims={person.nickname: person.nickname_claim for person in people},
+        rulebook=rulebook,
+        on=on,
+        foreign=True,
+    )
+    return ImportHand(
+        **said,
+        request_id=f"import:{network}:hand:{hand.game_number}",
+        hand=hand,
+        post=post,
+        people=people,
+        rulebook=rulebook or hand.x_rulebook or DEFAULT_RULEBOOK,
+    )
+
+
+def _person(identity: Identity, network: str, hand: Hand, player: Player) -> Person:
+    """Derive ids that are the same whenever the hand is imported, and that give no name away."""
+    occasion = f"{hand.game_number}:{player.seat}"
+    deposit_claim = identity.reference_claim(network, "deposit", PROVIDER, occasion)
+    hashed = identity.reference_claim(network, "player", PROVIDER, comparable(player.name))
+    return Person(
+        seat=player.seat,
+        stack_minor=player.starting_stack,
+        nickname=player.name,
+        nickname_claim=identity.nickname_claim(network, player.name),
+        new_player=str(UUID(hashed.rpartition(":")[2], version=4)),
+        deposit=f"import-{deposit_claim.rpartition(':')[2]}",
+        deposit_claim=deposit_claim,
+    )
 
 
 class ImportHand(Command, frozen=True, kw_only=True):

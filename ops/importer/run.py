@@ -12,7 +12,6 @@ from api.clock import now
 from ledger import catalogue
 from ledger.core import Refused
 from ledger.hands import ohh
-from ledger.hands.commands import DEFAULT_RULEBOOK, PostHand
 from ledger.hands.events import HandPosted, hand_stream
 from ledger.hands.record import digest_of
 from ledger.identity import Identity
@@ -20,7 +19,7 @@ from ledger.journal import Journal, Outcome, RefusalInfo, Submission
 from ledger.rulebooks.commands import AdoptRulebook
 from ledger.rulebooks.loader import parse, shipped_texts
 from ops.importer import files
-from ops.importer.command import ACTOR, ImportHand, network_of, people
+from ops.importer.command import ACTOR, ImportHand, import_of
 from ops.importer.report import Refusal, Report
 
 TRIES: Final = 5
@@ -95,32 +94,16 @@ class Importer:
         except Refused as error:
             self._refuse(_unread(file, item.line, error))
             return
-        self._waiting.append(_Read(file, item.line, self._command(hand, item.content)))
-
-    def _command(self, hand: ohh.Hand, content: ohh.Raw) -> ImportHand:
-        """Make a hand's command; what it implies happened when it began, as far as is known."""
-        options = self._options
-        network = options.network or network_of(hand)
-        persons = people(self._identity, network, hand)
-        said: Any = {"network": network, "at": hand.started_at, "actor": ACTOR}
-        post = PostHand(
-            **said,
-            request_id=f"hand:{hand.game_number}",
-            hand=hand,
-            posted_digest=ohh.digest_of(content),
-            claims={person.nickname: person.nickname_claim for person in persons},
-            rulebook=options.rulebook,
-            on=options.on,
-            foreign=True,
+        network, rulebook, on, _ = self._options
+        command = import_of(
+            self._identity,
+            hand,
+            ohh.digest_of(item.content),
+            network=network,
+            rulebook=rulebook,
+            on=on,
         )
-        return ImportHand(
-            **said,
-            request_id=f"import:{network}:hand:{hand.game_number}",
-            hand=hand,
-            post=post,
-            people=persons,
-            rulebook=options.rulebook or hand.x_rulebook or DEFAULT_RULEBOOK,
-        )
+        self._waiting.append(_Read(file, item.line, command))
 
     def _book_waiting(self) -> None:
         reads, self._waiting = self._pass_over_booked(self._waiting), []
