@@ -25,7 +25,7 @@ from ops import database
 from ops.embedded import DatabaseProblem, EmbeddedPostgres, home_in, launcher_command
 from ops.migrate import migrate
 from ops.settings import Settings, environment
-from ops.tokens import roles, token
+from ops.tokens import own_issuer, roles, token
 
 log = structlog.get_logger("supervisor")
 
@@ -285,11 +285,10 @@ def announce(settings: Settings, listener: socket.socket, first: Part) -> None:
         lines.append(f"PostgreSQL 127.0.0.1:{first.port}, passwords in {first.home}/passwords.json")
         for role in roles():
             # A partner's token names the partner: there is none that fits everybody.
-            if role != "partner" and settings.jwt_key is not None:
+            if role != "partner" and own_issuer(settings):
                 lines.append(f"token for {role}: {token(settings, role)}")
-        lines.append("token for a partner: cardroom token partner --partner NAME")
-    else:
-        lines.append("tokens: cardroom token ROLE")
+    if own_issuer(settings):
+        lines.append("more tokens: cardroom token ROLE, cardroom token partner --partner NAME")
     lines.append(f"process    {os.getpid()}; stop with Ctrl-C")
     print("\n".join(lines), file=sys.stderr, flush=True)
 

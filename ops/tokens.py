@@ -23,7 +23,7 @@ def token(
     Raises UnusableSettings without a secret of ours, and ValueError for an unknown role and for a
     partner's token without its partner.
     """
-    if settings.jwt_key is None:
+    if settings.jwt_key is None or not own_issuer(settings):
         raise UnusableSettings(
             f"CARDROOM_JWT_ALGORITHM is {settings.jwt_algorithm}: your own issuer makes the tokens."
         )
@@ -37,6 +37,11 @@ def token(
         role=role,
         partner=partner,
     )
+
+
+def own_issuer(settings: Settings) -> bool:
+    """Tell whether the installation makes its tokens itself."""
+    return settings.jwt_algorithm == "HS256"
 
 
 def roles() -> list[str]:

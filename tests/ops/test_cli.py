@@ -81,3 +81,10 @@ def test_settings_are_listed_without_their_values(tmp_path: Path) -> None:
     assert "CARDROOM_API_PROCESSES [1]" in printed
     assert "CARDROOM_QUEUE_LIMIT" in printed
     assert "f" * 64 not in printed
+
+
+def test_with_an_issuer_of_ones_own_no_token_is_made(tmp_path: Path) -> None:
+    run = cardroom(tmp_path, "token", "auditor", JWT_ALGORITHM="RS256")
+    assert run.returncode == 1
+    assert "your own issuer makes the tokens" in run.stderr
+    assert run.stdout == ""
