@@ -16,6 +16,7 @@ from api.settings import EdgeSettings
 from ops import database, logging, supervisor, tokens
 from ops import migrate as migrations
 from ops import settings as configuration
+from ops.bench.run import bench
 from ops.embedded import DatabaseProblem
 from ops.importer.cli import import_hands
 from ops.importer.run import ImportStopped
@@ -99,6 +100,7 @@ def version() -> None:
 
 
 app.command("import")(import_hands)
+app.command("bench")(bench)
 
 
 def main() -> None:

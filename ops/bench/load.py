@@ -1,0 +1,266 @@
+"""The load: hands posted over kept connections by a process of its own.
+
+A *lane* is a group of tables whose hands are posted one request after the other, so that the
+hands of a table arrive in their order. Lanes run side by side.
+"""
+
+import asyncio
+import multiprocessing
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from multiprocessing.connection import Connection as Pipe
+from random import Random
+from typing import Any, Final, NamedTuple, Self
+
+import msgspec
+import psutil
+import uvloop
+
+from ops.bench.house import TableSpec
+from ops.bench.http import Connection, Requests
+from ops.simulator import load
+
+HANDS_A_SECOND: Final = 10_000
+"""How many hands start in the same second of the records."""
+
+MOST_CONNECTIONS: Final = 256
+
+
+class LoadFailed(Exception):
+    """The ledger did not book what was posted, or the load's own process ended."""
+
+
+class Job(NamedTuple):
+    """What to post: ``hands`` in requests of ``batch`` each, over ``lanes``.
+
+    ``opened`` is when game number 0 would have started, in seconds since 1970. ``processes`` are
+    the API's; every lane keeps to one of them, in turn, or with ``alternate``
+    sends each request to another one. ``prepared``: everything is written before the clock starts.
+    """
+
+    port: int
+    token: str
+    opened: float
+    processes: tuple[int, ...]
+    tables: tuple[TableSpec, ...]
+    first_game: int
+    hands: int
+    batch: int
+    lanes: int
+    alternate: bool = False
+    prepared: bool = True
+
+
+class Driven(NamedTuple):
+    """What came of a job; times are of the monotonic clock, latencies in seconds per request."""
+
+    hands: int
+    began: float
+    ended: float
+    latencies: tuple[float, ...]
+    tables: tuple[TableSpec, ...]
+    cpu_seconds: float
+
+    @property
+    def seconds(self) -> float:
+        """From the first byte sent to the last answer received."""
+        return self.ended - self.began
+
+    @property
+    def rate(self) -> float:
+        """Hands per second."""
+        return self.hands / self.seconds
+
+    def latency_ms(self, share: float) -> float:
+        """Return the latency that this share of the requests did not exceed, in milliseconds."""
+        ordered = sorted(self.latencies)
+        return 1000 * ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+class Driver:
+    """A job in a process of its own: made ready by ``with``, begun by ``go``."""
+
+    def __init__(self, job: Job) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_work, args=(job, theirs), daemon=True)
+
+    def __enter__(self) -> Self:
+        self._process.start()
+        self._receive()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.is_alive():
+            self._process.terminate()
+        self._process.join()
+
+    def go(self) -> None:
+        """Start the clock."""
+        self._pipe.send("go")
+
+    def done(self, seconds: float) -> bool:
+        """Wait so long for the end; tell whether it has come."""
+        return self._pipe.poll(seconds)
+
+    def result(self) -> Driven:
+        """Wait for the end and return what came of it; raises LoadFailed."""
+        driven: Driven = self._receive()
+        return driven
+
+    def _receive(self) -> Any:
+        while not self._pipe.poll(1.0):
+            if not self._process.is_alive():
+                raise LoadFailed("the process that posts hands has ended")
+        received = self._pipe.recv()
+        if isinstance(received, str) and received != "ready":
+            raise LoadFailed(received)
+        return received
+
+
+def drive(job: Job) -> Driven:
+    """Post a job's hands and wait until all are answered; raises LoadFailed."""
+    with Driver(job) as driver:
+        driver.go()
+        return driver.result()
+
+
+# -- in the load's own process -------------------------------------------------------------------
+
+
+class _Booked(msgspec.Struct):
+    status: str
+
+
+class _Answer(msgspec.Struct):
+    results: list[_Booked]
+
+
+def _work(job: Job, pipe: Pipe) -> None:
+    try:
+        pipe.send(uvloop.run(_drive(job, pipe)))
+    except Exception as error:  # told to whoever waits at the other end
+        pipe.send(f"{type(error).__name__}: {error}")
+
+
+async def _drive(job: Job, pipe: Pipe) -> Driven:
+    scripts = load.scripts(Random(1))  # noqa: S311
+    tables = [load.LoadTable(*spec) for spec in job.tables]
+    requests = Requests(job.port, job.token)
+    lanes = [
+        _Lane(job, number, tables[number :: job.lanes], scripts, requests)
+        for number in range(job.lanes)
+    ]
+    connections = await _connections(job, requests)
+    pipe.send("ready")
+    await asyncio.get_running_loop().run_in_executor(None, pipe.recv)
+    used = time.process_time()
+    began = time.monotonic()
+    await asyncio.gather(*(lane.run(own) for lane, own in zip(lanes, connections, strict=True)))
+    ended = time.monotonic()
+    for connection in {one for own in connections for one in own}:
+        connection.close()
+    return Driven(
+        job.hands,
+        began,
+        ended,
+        tuple(latency for lane in lanes for latency in lane.latencies),
+        tuple(
+            spec._replace(stacks=tuple(table.stacks))
+            for spec, table in zip(job.tables, tables, strict=True)
+        ),
+        time.process_time() - used,
+    )
+
+
+class _Lane:
+    def __init__(
+        self,
+        job: Job,
+        number: int,
+        tables: Sequence[load.LoadTable],
+        scripts: Sequence[Sequence[load.Script]],
+        requests: Requests,
+    ) -> None:
+        self.latencies: list[float] = []
+        self._batch = job.batch
+        self._number = number
+        written = self._requests(job, tables, scripts, requests)
+        self._written = iter(list(written)) if job.prepared else written
+
+    def _requests(
+        self,
+        job: Job,
+        tables: Sequence[load.LoadTable],
+        scripts: Sequence[Sequence[load.Script]],
+        requests: Requests,
+    ) -> Iterator[bytes]:
+        """Write this lane's share of the hands, its tables taking turns."""
+        numbers = range(job.first_game + self._number, job.first_game + job.hands, job.lanes)
+        batch: list[bytes] = []
+        for turn, number in enumerate(numbers):
+            started = _second(int(job.opened) + number // HANDS_A_SECOND)
+            batch.append(tables[turn % len(tables)].hand(scripts, number, started))
+            if len(batch) == job.batch:
+                yield self._request(requests, batch)
+                batch = []
+        if batch:
+            yield self._request(requests, batch)
+
+    def _request(self, requests: Requests, batch: Sequence[bytes]) -> bytes:
+        return requests.hands(batch[0] if self._batch == 1 else b"[%b]" % b",".join(batch))
+
+    async def run(self, connections: Sequence[Connection]) -> None:
+        """Post everything; one after the other, the connections taking turns."""
+        for turn, request in enumerate(self._written, self._number):
+            began = time.monotonic()
+            status, body = await connections[turn % len(connections)].send(request)
+            self.latencies.append(time.monotonic() - began)
+            self._check(status, body)
+
+    def _check(self, status: int, body: bytes) -> None:
+        if self._batch == 1 and status == 201:
+            return
+        if status == 200:
+            results = msgspec.json.decode(body, type=_Answer).results
+            if all(result.status == "booked" for result in results):
+                return
+        raise LoadFailed(f"not everything was booked: {status} {body[:2000].decode()}")
+
+
+@lru_cache(maxsize=16)
+def _second(since_1970: int) -> bytes:
+    return datetime.fromtimestamp(since_1970, UTC).strftime("%Y-%m-%dT%H:%M:%SZ").encode()
+
+
+async def _connections(job: Job, requests: Requests) -> list[list[Connection]]:
+    """Connect each lane to its API process, or to every one when they are to alternate."""
+    each = job.lanes if job.alternate else -(-job.lanes // len(job.processes))
+    found: dict[int, list[Connection]] = {process: [] for process in job.processes}
+    spare: list[Connection] = []
+    while any(len(own) < each for own in found.values()):
+        if sum(map(len, found.values())) + len(spare) >= MOST_CONNECTIONS:
+            raise LoadFailed("one of the API's processes takes no connections")
+        connection = await Connection.open(job.port)
+        await connection.send(requests.read("/livez"))
+        process = _served_by(job.processes, connection.local_port)
+        (spare if len(found[process]) >= each else found[process]).append(connection)
+    for connection in spare:
+        connection.close()
+    own = list(found.values())
+    if job.alternate:
+        return [[of_process[lane] for of_process in own] for lane in range(job.lanes)]
+    return [[own[lane % len(own)][lane // len(own)]] for lane in range(job.lanes)]
+
+
+def _served_by(processes: Sequence[int], port: int) -> int:
+    """Return which process accepted the connection from a port: the kernel chooses."""
+    if len(processes) == 1:
+        return processes[0]
+    for process in processes:
+        for connection in psutil.Process(process).net_connections("tcp"):
+            if connection.raddr and connection.raddr.port == port:
+                return process
+    raise LoadFailed("none of the API's processes has the connection")

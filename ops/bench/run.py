@@ -1,0 +1,264 @@
+"""``cardroom bench``: set up, preload, measure with one API process and with two, and report."""
+
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Final, NamedTuple
+
+import psycopg
+import typer
+from rich.console import Console
+
+from ops.bench import limit
+from ops.bench.gauges import PARTS, Room, fsync_ms
+from ops.bench.house import TableSpec, furnish
+from ops.bench.load import Driven, Job, drive
+from ops.bench.report import Report
+from ops.embedded import ADMIN
+from ops.serving import Serving, temporary_folder
+
+BATCH: Final = 500
+LANES: Final = 4
+"""Requests that are under way at once when batches are posted."""
+
+CLIENTS: Final = 16
+"""Requests that are under way at once when hands are posted one by one."""
+
+WARM_UP: Final = 10
+"""Hands of each table before anything is measured."""
+
+MEMORY_LOOKS: Final = 5
+FLAT: Final = 1.1
+"""A process may hold so much more at the end than after the first part of a long run."""
+
+SLACK_BYTES: Final = 8 << 20
+"""... and so much more on top: what an allocator keeps at hand."""
+
+
+class Sizes(NamedTuple):
+    """How many hands each measurement takes."""
+
+    preload: int
+    batches: int
+    singles: int
+    memory: int
+    limit: int
+    limit_singles: int
+
+
+class Bench:
+    """One run: the tables with their stacks, the next game number, and what was found out."""
+
+    def __init__(self, folder: Path, sizes: Sizes, tables: int, console: Console) -> None:
+        self.folder = folder
+        self.sizes = sizes
+        self.console = console
+        self.report = Report(sizes.preload, tables, os.cpu_count() or 1)
+        self.opened = time.time()
+        self.next_game = 1
+        self.tables: tuple[TableSpec, ...] = ()
+        self.measured_from = 0
+
+    # -- the course of a run ---------------------------------------------------------------------
+
+    def run(self, tables: int) -> Report:
+        """Do everything."""
+        with self.serving(2) as (serving, room):
+            with self.told(f"{tables:,} tables, their players and their money"):
+                self.tables = tuple(furnish(serving, tables))
+            with self.told(f"{self.sizes.preload:,} hands on the books"):
+                self.preload(serving, room)
+        with self.serving(1) as (serving, room):
+            one = self.batches(serving, room, "1 API process")
+            self.one_by_one(serving, room)
+        with self.serving(2) as (serving, room):
+            two = self.batches(serving, room, "2 API processes")
+            shared = self.same_tables(serving, room)
+            self.memory(serving, room)
+            most, most_singles = self.limits(serving)
+        self.judge(one, two, shared, most, most_singles)
+        return self.report
+
+    @contextmanager
+    def serving(self, api_processes: int) -> Iterator[tuple[Serving, Room]]:
+        """Run the installation with so many API processes."""
+        with (
+            Serving(self.folder, api_processes=api_processes) as serving,
+            psycopg.connect(serving.dsn(ADMIN), autocommit=True) as connection,
+        ):
+            yield serving, Room(serving, connection)
+
+    @contextmanager
+    def told(self, what: str) -> Iterator[None]:
+        """Say what is being done, and how long it took."""
+        began = time.monotonic()
+        yield
+        self.console.print(f"{what}: {time.monotonic() - began:.1f} s")
+
+    # -- measurements ----------------------------------------------------------------------------
+
+    def preload(self, serving: Serving, room: Room) -> None:
+        """Put hands on the books over HTTP, as any others, and see what they take up."""
+        before, position = room.sizes(), room.position()
+        if self.sizes.preload:
+            self.drive(serving, room, self.sizes.preload, prepared=False)
+        room.wait_for_projections()
+        after, hands = room.sizes(), max(1, self.sizes.preload)
+        for part, size in after.items():
+            self.report.add(f"bytes per hand, {part}", (size - before[part]) / hands, "bytes")
+        self.report.add("events per hand", (room.position() - position) / hands, "")
+
+    def batches(self, serving: Serving, room: Room, label: str) -> tuple[float, float]:
+        """Measure batches: acknowledged while nothing else runs, and until projected."""
+        self.drive(serving, room, WARM_UP * len(self.tables))
+        with self.told(f"batches of {BATCH}, {label}"):
+            with room.projector_paused():
+                alone = self.drive(serving, room, self.sizes.batches)
+            room.wait_for_projections()
+            used = room.cpu_seconds()
+            self.measured_from = room.position()
+            driven = self.drive(serving, room, self.sizes.batches)
+            ended = room.wait_for_projections()
+            self.cpu(used, room.cpu_seconds(), driven, label)
+        whole = driven.hands / (ended - driven.began)
+        report = self.report
+        note = "the projector held still meanwhile"
+        report.add(f"acknowledged, {label}", alone.rate, "hands/s", note)
+        report.add(f"acknowledged beside the projector, {label}", driven.rate, "hands/s")
+        report.add(f"end to end, {label}", whole, "hands/s", "until the projections had them")
+        return alone.rate, whole
+
+    def cpu(
+        self, before: dict[str, float], after: dict[str, float], driven: Driven, label: str
+    ) -> None:
+        """Note the processor time per hand."""
+        for part in PARTS:
+            value = 1e6 * (after[part] - before[part]) / driven.hands
+            self.report.add(f"processor time, {part}, {label}", value, "µs/hand")
+        value = 1e6 * driven.cpu_seconds / driven.hands
+        self.report.add(f"processor time, the load itself, {label}", value, "µs/hand")
+
+    def one_by_one(self, serving: Serving, room: Room) -> None:
+        """Measure hands posted one by one by several clients."""
+        with self.told(f"one by one from {CLIENTS} clients"):
+            room.wait_for_projections()
+            used = room.cpu_seconds()
+            driven = self.drive(serving, room, self.sizes.singles, batch=1, lanes=CLIENTS)
+            room.wait_for_projections()
+            self.cpu(used, room.cpu_seconds(), driven, "one by one")
+        self.report.add(f"one by one from {CLIENTS} clients", driven.rate, "hands/s")
+        self.report.add("one by one, p50", driven.latency_ms(0.5), "ms")
+        self.report.add("one by one, p99", driven.latency_ms(0.99), "ms")
+        self.singles = driven
+
+    def same_tables(self, serving: Serving, room: Room) -> float:
+        """Measure two API processes that take turns at the same tables."""
+        with self.told("two API processes at the same tables"), room.projector_paused():
+            driven = self.drive(serving, room, self.sizes.batches, alternate=True)
+        self.report.add("acknowledged, 2 API processes at the same tables", driven.rate, "hands/s")
+        return driven.rate
+
+    def memory(self, serving: Serving, room: Room) -> None:
+        """Watch every process's own memory over a long run."""
+        part = self.sizes.memory // MEMORY_LOOKS
+        seen: dict[str, dict[str, float]] = {}
+        with self.told(f"memory over {self.sizes.memory:,} hands"):
+            for number in range(1, MEMORY_LOOKS + 1):
+                self.drive(serving, room, part)
+                room.wait_for_projections()
+                for name, held in room.memory().items():
+                    seen.setdefault(name, {})[str(number * part)] = held / 1e6
+        lasting = {name: mb for name, mb in seen.items() if len(mb) == MEMORY_LOOKS}
+        self.report.memory = [{"process": name, "mb": mb} for name, mb in sorted(lasting.items())]
+        growing = [name for name, mb in lasting.items() if not _flat(list(mb.values()))]
+        self.report.ask("processes whose memory grows", len(growing), below=1)
+
+    def limits(self, serving: Serving) -> tuple[limit.Limit, limit.Limit]:
+        """Copy the same rows into a table with the same indexes, and time the disk."""
+        dsn, first = serving.dsn(ADMIN), self.measured_from
+        with self.told("the limit: COPY of the same rows"):
+            many = limit.measure(dsn, first, self.sizes.limit, BATCH)
+            single = limit.measure(dsn, first, self.sizes.limit_singles, 1)
+        report = self.report
+        report.add(f"limit, {BATCH} hands per commit", many.rate, "hands/s", "COPY alone")
+        report.add("limit, one hand per commit", single.rate, "hands/s", "COPY alone")
+        median, worst = fsync_ms(self.folder)
+        report.add("the disk's fsync, p50", median, "ms", "8 kB written and synced")
+        report.add("the disk's fsync, p99", worst, "ms")
+        return many, single
+
+    def judge(
+        self,
+        one: tuple[float, float],
+        two: tuple[float, float],
+        shared: float,
+        most: limit.Limit,
+        most_singles: limit.Limit,
+    ) -> None:
+        """Hold what was measured against the limit."""
+        ask = self.report.ask
+        ask("batches, 1 API process / limit", one[0] / most.rate, at_least=0.2)
+        ask("batches, 2 API processes / limit", two[0] / most.rate, at_least=0.35)
+        ask("end to end, 2 API processes / limit", two[1] / most.rate, at_least=0.25)
+        ask("one by one / one hand per commit", self.singles.rate / most_singles.rate, at_least=2)
+        ask("one by one, p99", self.singles.latency_ms(0.99), unit="ms", below=25)
+        ask("same tables, 2 API processes / 1", shared / one[0], at_least=0.7)
+
+    # -- posting ---------------------------------------------------------------------------------
+
+    def drive(
+        self,
+        serving: Serving,
+        room: Room,
+        hands: int,
+        *,
+        batch: int = BATCH,
+        lanes: int = LANES,
+        alternate: bool = False,
+        prepared: bool = True,
+    ) -> Driven:
+        """Post so many hands and take the tables over as they are then."""
+        job = Job(
+            port=serving.port,
+            token=serving.token("game-server"),
+            opened=self.opened,
+            processes=tuple(process.pid for process in room.api),
+            tables=self.tables,
+            first_game=self.next_game,
+            hands=hands,
+            batch=batch,
+            lanes=lanes,
+            alternate=alternate,
+            prepared=prepared,
+        )
+        driven = drive(job)
+        self.next_game += hands
+        self.tables = driven.tables
+        return driven
+
+
+def _flat(values: Sequence[float]) -> bool:
+    return values[-1] * 1e6 <= values[0] * 1e6 * FLAT + SLACK_BYTES
+
+
+def bench(
+    *,
+    preload: Annotated[int, typer.Option(min=0, help="Hands on the books before.")] = 1_000_000,
+    tables: Annotated[int, typer.Option(min=16, help="Tables of six.")] = 1_000,
+    hands: Annotated[int, typer.Option(min=2_000, help="Hands of each measurement.")] = 100_000,
+    singles: Annotated[int, typer.Option(min=100, help="Hands posted one by one.")] = 20_000,
+    memory: Annotated[int, typer.Option(min=5_000, help="Hands of the run for memory.")] = 200_000,
+    json: Annotated[Path | None, typer.Option(help="Write all figures to this file.")] = None,
+) -> None:
+    """Measure how fast hands are booked, beside what the database alone can do."""
+    console = Console()
+    sizes = Sizes(preload, hands, singles, memory, min(hands, 50_000), min(hands, 5_000))
+    with temporary_folder() as folder:
+        report = Bench(folder, sizes, tables, console).run(tables)
+    report.show(console)
+    if json is not None:
+        report.write(json)
+    sys.exit(0 if report.met else 1)
