@@ -458,6 +458,8 @@ def _normalised(hand: Hand) -> Hand:
     """Bring a hand that was just decoded into its canonical form, in place: nobody has it yet."""
     digits = DIGITS[_normalise_currency(hand)]
     _normalise_start(hand)
+    if not hand.game_number.isprintable():
+        raise Malformed("A number is printable.", field="game_number")
     try:
         _normalise_root(hand, digits)
         _normalise_rounds(hand.rounds, digits)
