@@ -24,7 +24,14 @@ from api import (
     tables,
 )
 from api.auth import Verifier
-from api.edge import Edge, on_http_exception, on_invalid, on_problem, on_refused
+from api.edge import (
+    Edge,
+    on_http_exception,
+    on_invalid,
+    on_invalid_cursor,
+    on_problem,
+    on_refused,
+)
 from api.idempotency import FieldDigests, Running
 from api.metrics import Metrics
 from api.middleware import HOT, EdgeMiddleware
@@ -35,6 +42,7 @@ from ledger.core import Refused
 from ledger.identity import Identity
 from ledger.journal import Journal
 from ledger.writer import Writer
+from projections.cursors import InvalidCursorError
 
 ROUTERS = (
     players.router,
@@ -74,6 +82,7 @@ def create_app(settings: EdgeSettings | None = None) -> FastAPI:
     app.add_exception_handler(Refused, on_refused)
     app.add_exception_handler(HTTPException, on_http_exception)
     app.add_exception_handler(RequestValidationError, on_invalid)
+    app.add_exception_handler(InvalidCursorError, on_invalid_cursor)
     describe(app)
     return app
 

@@ -278,6 +278,11 @@ async def on_http_exception(request: Request, error: Exception) -> Response:
     return await on_problem(request, problem)
 
 
+async def on_invalid_cursor(request: Request, error: Exception) -> Response:
+    """Answer a cursor that is none, or another list's."""
+    return await on_problem(request, Problem("invalid-cursor", str(error), field="cursor"))
+
+
 _FIELD_CODES: Final = {"missing": "missing-field", "extra_forbidden": "unknown-field"}
 
 

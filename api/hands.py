@@ -159,7 +159,8 @@ async def _read(receive: Receive, length: int, limit: int) -> bytes:
         chunks.append(message.get("body", b""))
         size += len(chunks[-1])
         if size > limit:
-            await drain(receive)
+            if message.get("more_body"):
+                await drain(receive)
             raise too_large(limit)
     return b"".join(chunks)
 

@@ -4,9 +4,9 @@ Plain ASGI: a middleware of Starlette's own kind costs a task group per request.
 """
 
 import traceback
+from secrets import token_hex
 from time import perf_counter
 from typing import Final
-from secrets import token_hex
 
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send

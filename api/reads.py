@@ -8,10 +8,12 @@ from typing import Any, Final
 import psycopg
 from psycopg import IsolationLevel
 from psycopg_pool import ConnectionPool, PoolTimeout
+from sqlalchemy import exc
 
 from api.auth import Caller
 from api.problems import Problem
 from ledger.journal import Ledger
+from projections import reading
 
 PATIENCE_SECONDS: Final = 3.0
 """How long a read waits for a connection before it is answered 503."""
@@ -37,6 +39,7 @@ class Reads:
             check=ConnectionPool.check_connection,
             name="reads",
         )
+        self._book = reading.engine(dsn, pool_size=connections)
         self._ledger = Ledger.at(dsn)
 
     def open(self) -> None:
@@ -46,6 +49,7 @@ class Reads:
     def close(self) -> None:
         """Let the connections go."""
         self._pool.close()
+        self._book.dispose()
         self._ledger.close()
 
     @contextlib.contextmanager
@@ -54,6 +58,17 @@ class Reads:
         with self._connection() as connection, connection.transaction():
             connection.execute("SET TRANSACTION READ ONLY")
             yield connection
+
+    @contextlib.contextmanager
+    def book(self) -> Iterator[reading.Snapshot]:
+        """Give one state of the projections, and its position, until the block ends."""
+        try:
+            with reading.snapshot(self._book) as at:
+                yield at
+        except reading.NotProjectedError as fault:
+            raise Problem("position-not-reached", str(fault), projected_position=0) from fault
+        except (exc.OperationalError, exc.InterfaceError, exc.TimeoutError) as fault:
+            raise Problem("database-unavailable", "the database does not answer") from fault
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[Connection]:
