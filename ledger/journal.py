@@ -197,13 +197,22 @@ class Batch:
         """Fold a decision in, whole or not at all."""
         changed: dict[str, Entry] = {}
         rows: list[bytes] = []
+        at: str | None = None
         for stream, event in decision.changes:
-            state, version = changed.get(stream) or self.entry(stream)
+            # A hand's events follow each other: what their stream needs is looked up once.
+            if stream != at:
+                if at is not None:
+                    changed[at] = (state, version)
+                at = stream
+                state, version = changed.get(stream) or self.entry(stream)
+                evolve, start = _evolve(stream), recorder.stream_start(stream)
             version += 1
-            changed[stream] = (_evolve(stream)(state, event), version)
+            state = evolve(state, event)
             rows.append(
-                recorder.row_start(stream, version, event.NAME.encode(), catalogue.encode(event))
+                recorder.row_start(start, version, event.NAME.encode(), catalogue.encode(event))
             )
+        if at is not None:
+            changed[at] = (state, version)
         self.changed.update(changed)
         self.rows += rows
         self.keep += decision.keep

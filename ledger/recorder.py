@@ -61,19 +61,16 @@ class Commit(NamedTuple):
     digest: bytes
 
 
-def row_start(originator_id: str, originator_version: int, topic: bytes, state: bytes) -> bytes:
-    """Encode an event as a row of PostgreSQL's binary COPY, all but the position at its end."""
+def stream_start(originator_id: str) -> bytes:
+    """Encode how each row of a stream begins in PostgreSQL's binary COPY: fields, stream id."""
     stream = originator_id.encode()
-    return b"".join(
-        (
-            _FIVE_FIELDS_TEXT(5, len(stream)),
-            stream,
-            _VERSION_TOPIC(8, originator_version, len(topic)),
-            topic,
-            _LENGTH(len(state)),
-            state,
-        )
-    )
+    return _FIVE_FIELDS_TEXT(5, len(stream)) + stream
+
+
+def row_start(start: bytes, originator_version: int, topic: bytes, state: bytes) -> bytes:
+    """Encode an event as a row of its stream, all but the position at its end."""
+    version_topic = _VERSION_TOPIC(8, originator_version, len(topic))
+    return b"".join((start, version_topic, topic, _LENGTH(len(state)), state))
 
 
 def microseconds(instant: datetime) -> int:
@@ -191,7 +188,9 @@ class LedgerRecorder(PostgresApplicationRecorder):
         if not stored_events:
             return []
         rows = [
-            row_start(str(e.originator_id), e.originator_version, e.topic.encode(), e.state)
+            row_start(
+                stream_start(str(e.originator_id)), e.originator_version, e.topic.encode(), e.state
+            )
             for e in stored_events
         ]
         # The pool's connections give dicts; the append reads by column number.
