@@ -198,6 +198,8 @@ class Batch:
         changed: dict[str, Entry] = {}
         rows: list[bytes] = []
         at: str | None = None
+        state: Any = None
+        version = 0
         for stream, event in decision.changes:
             # A hand's events follow each other: what their stream needs is looked up once.
             if stream != at:
