@@ -91,7 +91,7 @@ class Report:
     def lines(self) -> Iterator[str]:
         """Tell the report; the totals are those of the hands that are on the books now."""
         for network, hands in sorted(self.networks.items()):
-            yield f"Network {network}: {hands} hands of these files are on the books."
+            yield f"Network {network}: of these files, on the books: {hands}."
         refused = sum(self.refused.values())
         yield f"Hands: {self.booked} booked, {self.repeated} repeated, {refused} refused."
         if refused:
@@ -112,4 +112,4 @@ class Report:
 
 
 def _counted(counter: Counter[str]) -> str:
-    return ", ".join(f"{name} {number}" for name, number in counter.items())
+    return ", ".join(f"{name} {number}" for name, number in counter.items() if number) or "nothing"

@@ -143,7 +143,7 @@ def test_real_hands_are_booked_to_the_cent_and_only_once(
     assert first.returncode == 0, first.stderr
     events = history(where)
     assert sums(events) == known
-    assert f"Network {network}: {known['hands']} hands" in first.stdout
+    assert f"Network {network}: of these files, on the books: {known['hands']}." in first.stdout
     assert f"Hands: {known['hands']} booked, 0 repeated, 0 refused." in first.stdout
     told = ", ".join(
         f"{name} {money.text(known.get(name, 0), currency)}"
@@ -276,7 +276,7 @@ def test_hands_are_booked_under_the_network_and_rulebook_that_are_asked_for(
     file.write_text(json.dumps(_walk("1")))
     run = importing(where, file, "--network", "archive", "--rulebook", "as-posted")
     assert run.returncode == 0, run.stderr
-    assert "Network archive: 1 hands" in run.stdout
+    assert "Network archive: of these files, on the books: 1." in run.stdout
     streams = {stream.split(":")[1] for stream, _ in history(where)}
     assert streams == {"archive"}
 
