@@ -190,9 +190,11 @@ class Supervisor:
         self._begin([self._projector(configured)])
 
     def _begin(self, stage: list[Watched]) -> None:
-        self._stages.append(stage)
+        started: list[Watched] = []
+        self._stages.append(started)
         for watched in stage:
             watched.start()
+            started.append(watched)
 
     def _numbers(self) -> range:
         return range(1, self._settings.api_processes + 1)
