@@ -59,7 +59,7 @@ class Tally(msgspec.Struct, gc=False):
     players: dict[int, Contribution]
     streets: list[str]
     finished: list[Contribution] = []
-    """Who put something in and did not fold, in the order of the post."""
+    """Who did not fold, in the order of the post; whoever put something in, where anyone did."""
     all_in: bool = False
     """Whether any of them is all-in."""
     least: int = 0
@@ -179,6 +179,10 @@ def _complete(result: Tally, hand: Hand) -> None:
             dealt += 1
     if highest == second:
         result.top = None
+    if put_in and not result.finished:
+        # The last one standing, though he put nothing in.
+        result.finished = [who for who in result.players.values() if who.dealt and not who.folded]
+        least = -1
     result.put_in, result.dealt, result.least, result.second = put_in, dealt, least, second
 
 

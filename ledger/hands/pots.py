@@ -50,11 +50,13 @@ def pots_of(tally: Tally, returned: Mapping[int, int], rule: AllInRule) -> list[
     """
     finished = tally.finished
     total = tally.put_in - sum(returned.values())
+    if not total:
+        return []
     plain = rule == "matched" or not tally.all_in or len(finished) == 1
     if plain and tally.least >= tally.second and _is_uncalled(tally, returned):
         return [Pot(total, tuple([one.player_id for one in finished]))]
     if not finished:
-        return [Pot(total, ())] if total else []
+        return [Pot(total, ())]
     players = list(tally.players.values())
     live = {one.player_id: one.live - returned.get(one.player_id, 0) for one in players}
     if rule == "finished" and len(finished) > 1:
@@ -83,7 +85,13 @@ def _matched(
         entitled = tuple(one.player_id for one in finished if live[one.player_id] >= level)
         pots.append(Pot(amount, entitled))
         below = level
-    pots += _left_behind(players, live, below)
+    over = [one for one in players if live[one.player_id] > below]
+    free = tuple(one.player_id for one in finished if not one.allin)
+    if over and free:
+        # Only an all-in player is held to his stake; who could still have called wins it all.
+        pots = _merged(pots, Pot(sum(live[one.player_id] - below for one in over), free))
+    elif over:
+        pots += _left_behind(over, live, below)
     # What matches nothing is in the main pot.
     rest = total - sum(pot.amount for pot in pots)
     if not pots:
@@ -91,21 +99,24 @@ def _matched(
     return [Pot(pots[0].amount + rest, pots[0].entitled), *pots[1:]]
 
 
-def _left_behind(players: Sequence[Contribution], live: Mapping[int, int], below: int) -> list[Pot]:
-    """Settle what players bet against each other above everyone who stayed, and then all left.
+def _merged(pots: list[Pot], last: Pot) -> list[Pot]:
+    """Put a pot after others, or into the last of them when the same players may win both."""
+    if pots and pots[-1].entitled == last.entitled:
+        return [*pots[:-1], Pot(pots[-1].amount + last.amount, last.entitled)]
+    return [*pots, last]
+
+
+def _left_behind(over: Sequence[Contribution], live: Mapping[int, int], below: int) -> list[Pot]:
+    """Settle what players bet against each other above all-in players, and then all left.
 
     A fold loses nothing to players who have folded before: the last one to leave such a pot was
     alone in it, and it is his.
     """
     pots: list[Pot] = []
-    over = [one for one in players if live[one.player_id] > below]
     for level in sorted({live[one.player_id] for one in over}):
         inside = [one for one in over if live[one.player_id] >= level]
         last = max(inside, key=lambda one: one.folded).player_id
-        amount = (level - below) * len(inside)
-        if pots and pots[-1].entitled == (last,):
-            amount += pots.pop().amount
-        pots.append(Pot(amount, (last,)))
+        pots = _merged(pots, Pot((level - below) * len(inside), (last,)))
         below = level
     return pots
 
@@ -118,16 +129,11 @@ def _finished(finished: Sequence[Contribution], live: Mapping[int, int], total: 
         pots.append(Pot((level - below) * len(entitled), entitled))
         below = level
     rest = total - sum(pot.amount for pot in pots)
-    if rest:
-        others = _others(finished)
-        if pots and pots[-1].entitled == others:
-            rest += pots.pop().amount
-        pots.append(Pot(rest, others))
-    return pots
+    return _merged(pots, Pot(rest, _others(finished))) if rest else pots
 
 
 def _others(finished: Sequence[Contribution]) -> tuple[int, ...]:
-    """Name those who play for what all-in players cannot win: who is not all-in, else who bet most.
+    """Name who plays for what all-in players cannot win: who is not all-in, else who bet most.
 
     What counts is what they bet, not what was returned to them of it.
     """

@@ -20,6 +20,7 @@ def check_players(hand: Hand, tally: Tally, findings: Findings) -> None:
     count = len(players)
     if len(tally.players) < count:
         findings.add("duplicate-player", "players", "Two players have the same id.")
+        return
     if len(set(map(_NAME, players))) < count:
         findings.add("duplicate-player", "players", "A player is in the hand twice.")
     if len(set(map(_SEAT, players))) < count:
@@ -32,7 +33,7 @@ def check_players(hand: Hand, tally: Tally, findings: Findings) -> None:
             "illegal-action",
             "rounds",
             "A player acts who is said not to be dealt in.",
-            posted=player_id,
+            posted=[{"player": player_id}],
         )
 
 

@@ -49,7 +49,6 @@ def conserve(hand: Hand, tally: Tally, findings: Findings) -> Settlement | None:
     pots = hand.pots
     if len(pots) > 1:
         pots = sorted(pots, key=lambda pot: pot.number)
-        pots = [pot for pot in pots if pot.amount or pot.player_wins] or pots[:1]
     pot_total = won = rake = jackpot = 0
     for pot in pots:
         pot_total += pot.amount
@@ -69,6 +68,8 @@ def conserve(hand: Hand, tally: Tally, findings: Findings) -> Settlement | None:
             posted=findings.text(won),
         )
         return None
+    if not all([pot.amount for pot in pots]):
+        pots = [pot for pot in pots if pot.amount or pot.player_wins]
     settlement = Settlement(returns, pots, [rake], [jackpot], pot_total, rake, jackpot)
     if len(pots) != 1:
         _spread(hand, settlement)
@@ -239,8 +240,8 @@ def check_pots(
                 "wrong-pot-winner",
                 where,
                 "A player won a pot who folded or did not put enough into it.",
-                expected=list(due.entitled),
-                posted=[one.player_id for one in pot.player_wins],
+                expected=[{"player": player} for player in due.entitled],
+                posted=[{"player": one.player_id} for one in pot.player_wins],
             )
 
 
