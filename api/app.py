@@ -12,11 +12,13 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from api import (
+    books,
     cashier,
     events,
     hand_records,
     hands,
     health,
+    lists,
     players,
     problems,
     requests,
@@ -45,6 +47,8 @@ from ledger.writer import Writer
 from projections.cursors import InvalidCursorError
 
 ROUTERS = (
+    lists.router,
+    books.router,
     players.router,
     cashier.router,
     tables.router,

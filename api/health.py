@@ -118,6 +118,9 @@ def _database_gauges(connection: Connection) -> Iterator[Gauge]:
         lag.seconds,
     )
     yield Gauge("cardroom_waiting_hands", "Refused hands that may still be booked.", waiting)
+    findings = connection.execute("SELECT count(*) FROM book.findings").fetchone()
+    if findings is not None:
+        yield Gauge("cardroom_open_findings", "Findings that nobody has resolved.", findings[0])
 
 
 _LAG: Final = """

@@ -2,11 +2,12 @@
 
 import asyncio
 from time import monotonic
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 from fastapi import Depends, Query, Request
 from fastapi.concurrency import run_in_threadpool
 
+from api.auth import Caller, needs
 from api.edge import edge_of
 from api.health import projected_of
 from api.problems import Problem
@@ -17,6 +18,7 @@ _POLL_SECONDS: Final = (0.002, 0.005, 0.01, 0.02, 0.05)
 
 async def _reach(
     request: Request,
+    _: Annotated[Caller, needs()],
     at_least: Annotated[
         int | None, Query(ge=0, description="The position that the answer must include.")
     ] = None,
@@ -51,3 +53,23 @@ def _projected(request: Request) -> int:
 
 Reached = Depends(_reach)
 """Dependency of a read: the projections include ``at_least``, or position-not-reached."""
+
+
+class Paging(NamedTuple):
+    """How much of a list, and from where."""
+
+    limit: int
+    cursor: str | None
+
+
+def _paging(
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+    cursor: Annotated[
+        str | None, Query(max_length=2000, description="The cursor of the page before.")
+    ] = None,
+) -> Paging:
+    return Paging(limit, cursor)
+
+
+Paged = Annotated[Paging, Depends(_paging)]
+"""Dependency of a list."""

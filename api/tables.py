@@ -356,7 +356,7 @@ async def buy_in(
     await players.require_own_player(request, caller, body.player)
     command = BuyIn(
         **common(caller, key),
-        table=_id(table),
+        table=id_of(table),
         player=body.player,
         seat=body.seat,
         currency=body.currency,
@@ -374,7 +374,7 @@ async def top_up(
     await players.require_own_player(request, caller, body.player)
     command = TopUp(
         **common(caller, key),
-        table=_id(table),
+        table=id_of(table),
         player=body.player,
         currency=body.currency,
         amount_minor=body.amount_minor,
@@ -391,7 +391,7 @@ async def leave(
     await players.require_own_player(request, caller, body.player)
     command = LeaveTable(
         **common(caller, key),
-        table=_id(table),
+        table=id_of(table),
         player=body.player,
         after_game_number=body.after_game_number,
     )
@@ -403,7 +403,7 @@ async def close(
     request: Request, table: TablePath, body: CloseBody, caller: Running, key: Key
 ) -> Response:
     """Close a table; its name may be opened again."""
-    command = CloseTable(**common(caller, key), table=_id(table), cash_out=body.cash_out)
+    command = CloseTable(**common(caller, key), table=id_of(table), cash_out=body.cash_out)
     return await carry_out(request, caller, command, status=200)
 
 
@@ -425,7 +425,7 @@ async def begin_hand(
     """Hold the chips of its seats until the hand is booked. Optional: see the posting of hands."""
     command = BeginHand(
         **common(caller, key),
-        table=_id(table),
+        table=id_of(table),
         game_number=game_number,
         seats=tuple(body.seats),
     )
@@ -442,7 +442,7 @@ async def resync(
     """
     command = ResyncTable(
         **common(caller, key),
-        table=_id(table),
+        table=id_of(table),
         chips_minor={int(seat): chips for seat, chips in body.chips_minor.items()},
         ground=body.ground,
         reason=body.reason,
@@ -457,7 +457,7 @@ async def crash(
 ) -> Response:
     """Cancel the running hand and give all chips back to the accounts. Source: K 10.1.7."""
     command = CrashTable(
-        **common(caller, key), table=_id(table), reason=body.reason, ground=body.ground
+        **common(caller, key), table=id_of(table), reason=body.reason, ground=body.ground
     )
     return await carry_out(request, caller, command, status=200)
 
@@ -474,7 +474,7 @@ def get_table(request: Request, table: TablePath, caller: Reading) -> Response:
     """
     edge = edge_of(request)
     state: TableState | None
-    state, position = edge.reads.state(table_stream(caller.network, _id(table)))
+    state, position = edge.reads.state(table_stream(caller.network, id_of(table)))
     if state is None:
         raise UnknownTable("No such table.", field="table")
     names = _names(edge, caller, state)
@@ -528,6 +528,6 @@ def _table(state: TableState, caller: Caller, names: dict[str, str]) -> dict[str
     }
 
 
-def _id(table: str) -> str:
+def id_of(table: str) -> str:
     """Return the id of the table of a path, which names it by its id or by its plain name."""
     return table_id(unquote(table))

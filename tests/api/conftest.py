@@ -89,7 +89,7 @@ class Room:
         self, path: str, *, role: str, partner: str | None = None, **query: Any
     ) -> httpx.Response:
         headers = {"Authorization": f"Bearer {self.token(role, partner)}"}
-        return self.http.get(path, headers=headers, params=query)
+        return self.http.get(path, headers=headers, params=query or None)
 
     def hand(self, hand: Any, *, query: str = "", content_type: str = "application/json") -> Any:
         headers = {
