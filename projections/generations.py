@@ -50,6 +50,24 @@ def live(cursor: Cursor) -> int | None:
     return int(row[0])
 
 
+def existing(cursor: Cursor) -> list[int]:
+    """Return the numbers of all generations that have tables."""
+    found = cursor.execute(
+        "SELECT substring(nspname FROM 6)::int FROM pg_namespace WHERE nspname ~ '^book_[0-9]+$'"
+        " ORDER BY 1"
+    )
+    return [number for (number,) in found]
+
+
+def next_number(cursor: Cursor) -> int:
+    """Return a number that no generation has had: their checkpoints are never forgotten."""
+    row = cursor.execute(
+        "SELECT max(substring(application_name FROM 6)::int) FROM journal.tracking"
+        " WHERE application_name ~ '^book_[0-9]+$'"
+    ).fetchone()
+    return max([live(cursor) or 0, (row and row[0]) or 0, *existing(cursor)]) + 1
+
+
 def create(cursor: Cursor, number: int) -> None:
     """Make the empty tables of a generation."""
     book = sql.Identifier(book_of(number))

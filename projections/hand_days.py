@@ -57,8 +57,8 @@ class HandDays:
 
     def __init__(self, book: str) -> None:
         self._book = sql.Identifier(book)
-        self._days: dict[TableDay, list[int]] = {}
-        self._rake: dict[tuple[str, str, date, str, str], list[int]] = {}
+        self.days: dict[TableDay, list[int]] = {}
+        self.rake: dict[tuple[str, str, date, str, str], list[int]] = {}
         self._findings: list[tuple[int, str, Event]] = []
         self._at: datetime | None = None
         self._day = date.min
@@ -83,13 +83,13 @@ class HandDays:
         self._sums(event)[1] += event.amount_minor
         place = (event.network, event.table, self._day_of(event.occurred_at), event.currency)
         for partner, amount in event.by_partner_minor.items():
-            sums = self._rake.setdefault((*place, partner), [0, 0])
+            sums = self.rake.setdefault((*place, partner), [0, 0])
             sums[0] += 1
             sums[1] += amount
 
     def _sums(self, event: Any) -> list[int]:
         key = (event.network, event.table, self._day_of(event.occurred_at), event.currency)
-        return self._days.setdefault(key, [0, 0, 0])
+        return self.days.setdefault(key, [0, 0, 0])
 
     def _day_of(self, instant: datetime) -> date:
         if instant != self._at:
@@ -98,11 +98,11 @@ class HandDays:
 
     def write(self, cursor: psycopg.Cursor[Any]) -> None:
         """Add the sums to those of the batches before, and write the findings."""
-        self._add(cursor, _ADD_DAYS, self._days)
-        self._add(cursor, _ADD_RAKE, self._rake)
+        self._add(cursor, _ADD_DAYS, self.days)
+        self._add(cursor, _ADD_RAKE, self.rake)
         for position, stream, event in self._findings:
             self._write_finding(cursor, position, stream, event)
-        self._days, self._rake, self._findings = {}, {}, []
+        self.days, self.rake, self._findings = {}, {}, []
 
     def _add(
         self, cursor: psycopg.Cursor[Any], statement: LiteralString, sums: dict[Any, list[int]]

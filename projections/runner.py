@@ -47,6 +47,10 @@ class Projector:
             self.position = checkpoints.position_of(cursor, self.book)
             self._fold = Fold(cursor, self.book)
 
+    def cursor(self) -> psycopg.Cursor[Any]:
+        """Open a cursor on its connection."""
+        return self._connection.cursor()
+
     def step(self, until: int | None = None) -> bool:
         """Apply the next batch and its checkpoint in one transaction; False at the end.
 

@@ -18,7 +18,7 @@ from projections.schema import BLOCK
 MOST_ACCOUNTS: Final = 2_000
 """Accounts that one page merges; a filter that names more is answered block by block."""
 
-LOOKED_AT: Final = 2_000
+LOOKED_AT: Final = 1_000
 """Entries of the named accounts that one page looks at, when further filters apply."""
 
 BLOCKS_A_PAGE: Final = 24
@@ -67,6 +67,14 @@ class Window(NamedTuple):
     def after(self, key: Key) -> "Window":
         """Return what is left of the window after a key."""
         return self._replace(below=key) if self.newest_first else self._replace(above=key)
+
+    def of_block(self, block: int) -> "Window":
+        """Return the part of the window that is in a block.
+
+        The index is entered at the bounds, so they must be as narrow as they can be.
+        """
+        above, below = (block * BLOCK, -1), (block * BLOCK + BLOCK, -1)
+        return Window(max(self.above, above), min(self.below, below), self.newest_first)
 
 
 def page(
@@ -196,8 +204,7 @@ def _of_blocks(
     statement = _lines(at, filters)
     found: list[Key] = []
     for block in blocks:
-        in_block = _LINES.position.between(block * BLOCK, block * BLOCK + BLOCK - 1)
-        found += _run(at, statement.where(in_block), window, limit + 1 - len(found))
+        found += _run(at, statement, window.of_block(block), limit + 1 - len(found))
         if len(found) > limit:
             break
     if len(found) > limit:
@@ -271,7 +278,7 @@ def _kind(at: Snapshot, filters: Filters) -> int | None:
     return found.scalar_one_or_none() or 0
 
 
-def _lines(at: Snapshot, filters: Filters) -> sa.Select[tuple[int, int]]:
+def _lines(at: Snapshot, filters: Filters) -> sa.Select[int, int]:
     """Select the keys of the entries that pass all filters."""
     statement = sa.select(_LINES.position, _LINES.line).where(*_of_entry(at, filters))
     asked = [
@@ -340,11 +347,9 @@ def _in_order(
     return statement.order_by(column.desc() if window.newest_first else column.asc())
 
 
-def _run(
-    at: Snapshot, statement: sa.Select[tuple[int, int]], window: Window, limit: int
-) -> list[Key]:
+def _run(at: Snapshot, statement: sa.Select[int, int], window: Window, limit: int) -> list[Key]:
     statement = statement.where(*_within(window)).order_by(*_order(window)).limit(limit)
-    return [(row[0], row[1]) for row in at.connection.execute(statement)]
+    return list(at.connection.execute(statement).tuples())
 
 
 def _cut(found: list[Key], limit: int) -> tuple[list[Key], Key | None]:

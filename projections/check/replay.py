@@ -1,0 +1,206 @@
+"""The entries, folded again from the events and compared with the rows of the projection."""
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from struct import Struct
+from typing import Any, Final, LiteralString
+
+import psycopg
+from psycopg import sql
+
+from ledger import accounts as chart
+from ledger.core import Event, Posting
+from ledger.recorder import COPY_HEADER, COPY_TRAILER, microseconds
+from projections.check.report import Report
+
+_ROW: Final = Struct(">hiqiqiqiqiiihih")
+"""A row of entries in PostgreSQL's binary COPY: every field is preceded by its length."""
+
+_KEY_LENGTH: Final = 14
+_LINE_AT: Final = 62
+_LINE_END: Final = 64
+_EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
+
+Key = tuple[str, str]
+"""Account code and currency."""
+
+
+class Replay:
+    """Folds entries anew, in plain steps of its own, and compares batch by batch."""
+
+    def __init__(self, connection: psycopg.Connection[Any], book: str, report: Report) -> None:
+        self._connection = connection
+        self._book = sql.Identifier(book)
+        self._report = report
+        self.balances: dict[Key, int] = {}
+        self._numbers: dict[Key, int] = {}
+        self._kinds: dict[str, int] = {}
+        self._components: dict[Key, int] = {
+            (code, currency): component
+            for code, currency, component in self._select(
+                "SELECT code, currency, component FROM {book}.accounts"
+            )
+        }
+        self._totals: dict[tuple[int, date, date], list[int]] = {}
+        self._rows: list[bytes] = []
+        self._from = 0
+
+    def _select(self, statement: LiteralString) -> psycopg.Cursor[Any]:
+        return self._connection.cursor().execute(sql.SQL(statement).format(book=self._book))
+
+    def note(self, position: int, event: Event, lines: tuple[Posting, ...], day: date) -> None:
+        """Take an event that moves money, and the day on which it was recorded."""
+        kind = self._kinds.setdefault(event.NAME, len(self._kinds) + 1)
+        occurred = microseconds(event.occurred_at)
+        occurred_day = event.occurred_at.astimezone(UTC).date()
+        for line, (code, currency, amount) in enumerate(lines):
+            key = (code, currency)
+            number = self._numbers.setdefault(key, len(self._numbers) + 1)
+            balance = self.balances[key] = self.balances.get(key, 0) + amount
+            self._rows.append(
+                _ROW.pack(
+                    *(7, 8, position, 8, amount, 8, balance, 8, occurred),
+                    *(4, number, 2, line, 2, kind),
+                )
+            )
+            place = (self._components.get(key, 0), occurred_day, day)
+            total = self._totals.setdefault(place, [0, 0])
+            total[amount < 0] += abs(amount)
+
+    def end_batch(self, last: int) -> None:
+        """Compare the entries up to a position with those that were folded."""
+        statement = sql.SQL(
+            "COPY (SELECT position, amount_minor, balance_minor, occurred_at, account, line, kind"
+            " FROM {book}.entries WHERE position > {first} AND position <= {last}"
+            " ORDER BY position, line) TO STDOUT (FORMAT binary)"
+        ).format(book=self._book, first=sql.Literal(self._from), last=sql.Literal(last))
+        with self._connection.cursor().copy(statement) as copy:
+            found = b"".join(copy)[len(COPY_HEADER) : -len(COPY_TRAILER)]
+        if found != b"".join(self._rows):
+            self._name_differences(found)
+        self._report.entries += len(self._rows)
+        self._rows, self._from = [], last
+
+    def _name_differences(self, found: bytes) -> None:
+        kept = {row[:_KEY_LENGTH] + row[_LINE_AT:_LINE_END]: row for row in _rows(found)}
+        folded = {row[:_KEY_LENGTH] + row[_LINE_AT:_LINE_END]: row for row in self._rows}
+        for key in sorted({**kept, **folded}):
+            if kept.get(key) != folded.get(key):
+                row = kept.get(key) or folded[key]
+                self._report.add(
+                    "entry-differs",
+                    f"entry {_ROW.unpack(row)[2]}/{_ROW.unpack(row)[12]}",
+                    f"kept: {_described(kept.get(key))}; the events give:"
+                    f" {_described(folded.get(key))}",
+                )
+
+    def end(self) -> None:
+        """Compare what the entries add up to, and that there are no others."""
+        self._check_beyond()
+        self._check_accounts()
+        self._check_kinds()
+        self._check_totals()
+
+    def _check_beyond(self) -> None:
+        beyond = sql.SQL(
+            "SELECT count(*), min(position) FROM {book}.entries WHERE position > {last}"
+            " OR position < 1"
+        ).format(book=self._book, last=sql.Literal(self._from))
+        count, first = self._connection.execute(beyond).fetchone() or (0, None)
+        if count:
+            self._report.add(
+                "entries-beyond-journal",
+                f"entries from position {first}",
+                f"{count} entries that belong to no event up to {self._from}",
+            )
+
+    def _check_accounts(self) -> None:
+        """Compare each account: number, balance, and what its code says of it."""
+        left = dict(self._numbers)
+        for row in self._select(
+            "SELECT a.account, a.code, a.currency, a.balance_minor, a.network, a.player::text,"
+            " a.table_id, c.network, c.name, c.side, c.partner, c.currency, p.partner"
+            " FROM {book}.accounts a LEFT JOIN {book}.components c USING (component)"
+            " LEFT JOIN {book}.players p ON p.player = a.player"
+        ):
+            number, code, currency, balance, *kept = row
+            key = (code, currency)
+            folded = (left.pop(key, None), self.balances.get(key))
+            if (number, balance) != folded:
+                self._report.add(
+                    "account-differs",
+                    f"account {code} {currency}",
+                    f"kept: number {number}, balance {balance}; its entries give"
+                    f" number {folded[0]}, balance {folded[1]}",
+                )
+            elif kept != _derived(code, currency, kept[-1]):
+                self._report.add(
+                    "account-misplaced",
+                    f"account {code} {currency}",
+                    f"kept: {kept[:-1]}; its code gives {_derived(code, currency, kept[-1])[:-1]}",
+                )
+        for (code, currency), number in left.items():
+            self._report.add(
+                "account-missing", f"account {code} {currency}", f"number {number} is not kept"
+            )
+
+    def _check_kinds(self) -> None:
+        kept = dict(self._select("SELECT name, kind FROM {book}.kinds").fetchall())
+        if kept != self._kinds:
+            self._report.add("kinds-differ", "kinds", f"kept: {kept}; folded: {self._kinds}")
+
+    def _check_totals(self) -> None:
+        """Compare totals and components with the entries' sums."""
+        kept = {
+            (component, occurred, recorded): [debit, credit]
+            for component, occurred, recorded, debit, credit in self._select(
+                "SELECT component, occurred_day, recorded_day, debit_minor, credit_minor"
+                " FROM {book}.totals"
+            )
+        }
+        for key in sorted({**kept, **self._totals}):
+            if kept.get(key) != self._totals.get(key):
+                component, occurred, recorded = key
+                self._report.add(
+                    "total-differs",
+                    f"component {component}, occurred {occurred}, recorded {recorded}",
+                    f"kept: {kept.get(key)}; the entries give {self._totals.get(key)}",
+                )
+        sums: dict[int, list[int]] = {}
+        for (component, _, _), (debit, credit) in self._totals.items():
+            total = sums.setdefault(component, [0, 0])
+            total[0] += debit
+            total[1] += credit
+        for component, name, debit, credit in self._select(
+            "SELECT component, concat_ws(' ', network, name, partner, currency), debit_minor,"
+            " credit_minor FROM {book}.components"
+        ):
+            if [debit, credit] != sums.get(component, [0, 0]):
+                self._report.add(
+                    "component-differs",
+                    f"component {name}",
+                    f"kept: {[debit, credit]}; the entries give {sums.get(component)}",
+                )
+
+
+def _rows(copied: bytes) -> Iterator[bytes]:
+    for begin in range(0, len(copied), _ROW.size):
+        yield copied[begin : begin + _ROW.size]
+
+
+def _described(row: bytes | None) -> str:
+    if row is None:
+        return "nothing"
+    _, _, _, _, amount, _, balance, _, occurred, _, account, _, _, _, kind = _ROW.unpack(row)
+    at = _EPOCH + timedelta(microseconds=occurred)
+    return f"amount {amount}, balance {balance}, account {account}, {at.isoformat()}, kind {kind}"
+
+
+def _derived(code: str, currency: str, players_partner: str | None) -> list[str | None]:
+    """Return what an account's row and its component's must say, by the code alone."""
+    account = chart.parse(code)
+    partner = account.partner if account.player is None else players_partner
+    return [
+        *(account.network, account.player, account.table),
+        *(account.network, account.component, account.side, partner, currency, players_partner),
+    ]

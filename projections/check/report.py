@@ -1,0 +1,42 @@
+"""What a check found."""
+
+import msgspec
+
+SHOWN: int = 1_000
+"""Findings of one kind that are kept; the others are counted."""
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """One thing that does not hold: what kind it is, where it is, and what it is."""
+
+    code: str
+    where: str
+    message: str
+
+
+class Report(msgspec.Struct):
+    """What was looked at, and what does not hold."""
+
+    events: int = 0
+    commits: int = 0
+    hands: int = 0
+    entries: int = 0
+    position: int = 0
+    """The last position of the journal."""
+    digest: str = ""
+    """The chain's digest there, as computed again."""
+    projected: int | None = None
+    """The position of the live projections; None when there are none."""
+    counts: dict[str, int] = {}
+    problems: list[Problem] = []
+
+    def add(self, code: str, where: str, message: str) -> None:
+        """Note that something does not hold."""
+        self.counts[code] = self.counts.get(code, 0) + 1
+        if self.counts[code] <= SHOWN:
+            self.problems.append(Problem(code, where, message))
+
+    @property
+    def clean(self) -> bool:
+        """Whether everything holds."""
+        return not self.counts

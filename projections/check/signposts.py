@@ -1,0 +1,113 @@
+"""What is only there to find entries faster, or to add hands up by day: the same everywhere."""
+
+from typing import Any, Final, LiteralString
+
+import psycopg
+from psycopg import sql
+
+from ledger.core import Event
+from ledger.hands.events import HandContested, HandFlagged
+from projections.check.report import Report
+from projections.hand_days import HandDays
+from projections.schema import BLOCK
+
+# Name, what the entries give, what is kept: compared as sets of rows.
+_SETS: Final[tuple[tuple[str, LiteralString, LiteralString], ...]] = (
+    (
+        "component_blocks",
+        "SELECT DISTINCT a.component::bigint, e.position / {size}"
+        " FROM {book}.entries e JOIN {book}.accounts a USING (account)",
+        "SELECT component::bigint, block::bigint FROM {book}.component_blocks",
+    ),
+    (
+        "kind_blocks",
+        "SELECT DISTINCT kind::bigint, position / {size} FROM {book}.entries",
+        "SELECT kind::bigint, block::bigint FROM {book}.kind_blocks",
+    ),
+    (
+        "blocks",
+        "SELECT position / {size}, min(occurred_at), max(occurred_at) FROM {book}.entries"
+        " GROUP BY 1",
+        "SELECT block::bigint, first_occurred_at, last_occurred_at FROM {book}.blocks",
+    ),
+    (
+        "days",
+        "SELECT (occurred_at AT TIME ZONE 'UTC')::date, min(position), max(position)"
+        " FROM {book}.entries GROUP BY 1",
+        "SELECT occurred_day, first_position, last_position FROM {book}.days",
+    ),
+)
+_TRANSACTIONS: Final = """
+SELECT network, request_id, position FROM {book}.transactions
+"""
+
+
+def check_signposts(connection: psycopg.Connection[Any], book: str, report: Report) -> None:
+    """Report rows that the entries do not give, and entries that no row leads to."""
+    for name, given, kept in _SETS:
+        for what, first, second in (("missing", given, kept), ("needless", kept, given)):
+            statement = sql.SQL("({}) EXCEPT ({})").format(_part(first, book), _part(second, book))
+            for row in connection.execute(statement):
+                report.add(f"signpost-{what}", f"{name} {row}", "the entries give something else")
+
+
+def _part(statement: LiteralString, book: str) -> sql.Composed:
+    return sql.SQL(statement).format(book=sql.Identifier(book), size=sql.Literal(BLOCK))
+
+
+class HandDaysCheck:
+    """Adds up hands, rake and contributions anew, and notes what was found and requested."""
+
+    def __init__(self) -> None:
+        self.sums = HandDays("")
+        self._findings: set[int] = set()
+        self._transactions = 0
+
+    def note(self, stream: str, position: int, event: Event, moves_money: bool) -> None:
+        """Take an event."""
+        if stream.startswith("hand:"):
+            self.sums.note(stream, event, position)
+            if isinstance(event, HandFlagged | HandContested):
+                self._findings.add(position)
+        elif moves_money:
+            self._transactions ^= hash((stream.split(":", 2)[1], event.request_id, position))
+
+    def end(self, connection: psycopg.Connection[Any], book: str, report: Report) -> None:
+        """Compare with what is kept."""
+        name = sql.Identifier(book)
+        for table, columns, sums in (
+            ("table_days", 4, self.sums.days),
+            ("table_rake", 5, self.sums.rake),
+        ):
+            kept = {
+                row[:columns]: list(row[columns:])
+                for row in connection.execute(
+                    sql.SQL("SELECT * FROM {}.{}").format(name, sql.Identifier(table))
+                )
+            }
+            for key in sorted({**kept, **sums}):
+                if kept.get(key) != sums.get(key):
+                    report.add(
+                        "table-day-differs",
+                        f"{table} {' '.join(map(str, key))}",
+                        f"kept: {kept.get(key)}; the hands give {sums.get(key)}",
+                    )
+        found = {
+            position
+            for (position,) in connection.execute(
+                sql.SQL("SELECT position FROM {}.findings").format(name)
+            )
+        }
+        for position in sorted(found ^ self._findings):
+            report.add("finding-differs", f"position {position}", "told and kept are not the same")
+        self._check_transactions(connection, name, report)
+
+    def _check_transactions(
+        self, connection: psycopg.Connection[Any], book: sql.Identifier, report: Report
+    ) -> None:
+        rest = self._transactions
+        with connection.cursor(name="transactions") as cursor:
+            for row in cursor.execute(sql.SQL(_TRANSACTIONS).format(book=book)):
+                rest ^= hash(row)
+        if rest:
+            report.add("transactions-differ", "transactions", "requests lead to other entries")
