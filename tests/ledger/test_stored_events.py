@@ -13,6 +13,7 @@ import pytest
 from ledger import catalogue, identity
 from ledger.cashier import events as cashier
 from ledger.core import Event
+from ledger.hands import events as hands
 from ledger.players import events as players
 from ledger.tables import events as tables
 
@@ -23,6 +24,7 @@ KEPT: tuple[type[Event], ...] = (
     *players.EVENTS,
     *cashier.EVENTS,
     *tables.EVENTS,
+    *hands.EVENTS,
 )
 
 
