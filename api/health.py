@@ -95,6 +95,18 @@ def gauges(app: FastAPI) -> Iterable[Gauge]:
     """Look the gauges up; those of the database are left out while it does not answer."""
     edge: Edge = app.state.edge
     yield Gauge("cardroom_queue_depth", "Commands that wait to be decided.", edge.writer.depth)
+    decisions = edge.writer.decisions
+    yield Gauge("cardroom_batches", "Batches carried out since the start.", decisions.batches)
+    yield Gauge(
+        "cardroom_batches_decided_again",
+        "Batches decided more than once, because another process wrote first.",
+        decisions.again,
+    )
+    yield Gauge(
+        "cardroom_batch_decisions_most",
+        "Times that the batch that was decided most often was decided; 2 unless one was lost.",
+        decisions.most,
+    )
     try:
         with edge.reads.snapshot() as connection:
             found = [*_database_gauges(connection)]

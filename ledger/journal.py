@@ -224,11 +224,54 @@ def _evolve(stream: str) -> Callable[[Any, Any], Any]:
     return catalogue.STREAMS[category_of(stream)].evolve
 
 
+class Decisions(msgspec.Struct):
+    """How often the batches of a journal had to be decided, because others wrote meanwhile."""
+
+    batches: int = 0
+    again: int = 0
+    """Batches that were decided more than once."""
+
+    most: int = 0
+    """Times that the batch that was decided most often was decided."""
+
+    def count(self, times: int) -> None:
+        """Count a batch that was carried out."""
+        self.batches += 1
+        self.again += times > 1
+        self.most = max(self.most, times)
+
+
 class _Decided(NamedTuple):
     """An outcome without its position, and how many rows of the batch were written before it."""
 
     outcome: Outcome
     rows_end: int
+
+
+class _Draft(NamedTuple):
+    """A decided batch that is not appended: what was answered before, and what is new."""
+
+    answered: dict[int, Outcome]
+    batch: Batch
+    decided: dict[int, _Decided]
+
+    def only_repeats(self, submissions: Sequence[Submission]) -> bool:
+        """Tell whether there is nothing to append and nothing to record."""
+        return not self.batch.rows and all(
+            d.outcome.repeated or (submissions[i].key is None and d.outcome.status == "done")
+            for i, d in self.decided.items()
+        )
+
+    def outcomes(self, submissions: Sequence[Submission], head: int) -> list[Outcome]:
+        """Return the outcomes in order, positions counted from the head on."""
+        outcomes: list[Outcome] = []
+        for index in range(len(submissions)):
+            done = self.answered.get(index)
+            if done is None:
+                outcome, rows_end = self.decided[index]
+                done = msgspec.structs.replace(outcome, position=head + rows_end)
+            outcomes.append(done)
+        return outcomes
 
 
 class Journal:
@@ -242,6 +285,8 @@ class Journal:
         self._states: dict[str, Entry] = {}
         self._known = 0
         self._snapshots_due: set[str] = set()
+        self._times_decided = 0
+        self.decisions = Decisions()
 
     # -- what callers use ------------------------------------------------------------------
 
@@ -296,9 +341,13 @@ class Journal:
     def _persist(self, submissions: list[Submission]) -> list[Outcome]:
         deadline = time.monotonic() + PATIENCE_SECONDS
         pause = 0.05
+        again = False
+        self._times_decided = 0
         while True:
             try:
-                return self._attempt(submissions)
+                outcomes = self._attempt(submissions, again=again)
+                self.decisions.count(self._times_decided)
+                return outcomes
             except psycopg.errors.UniqueViolation as error:
                 # Another process recorded one of these requests between look-up and append.
                 log.info("append-conflict", error=str(error))
@@ -318,23 +367,23 @@ class Journal:
                 return [_failed("database-unavailable", message, 0)] * len(submissions)
             time.sleep(pause)
             pause = min(2 * pause, 1.0)
+            again = True
 
-    def _attempt(self, submissions: list[Submission]) -> list[Outcome]:
+    def _attempt(self, submissions: list[Submission], *, again: bool) -> list[Outcome]:
+        """Decide and append; ``again`` takes the lock first, so that nobody writes in between."""
         cursor = self._connected().cursor(binary=True)
-        answered = self._answered(cursor, submissions)
-        batch, decided = self._decide(cursor, submissions, answered)
-        if not batch.rows and all(
-            d.outcome.repeated or (submissions[i].key is None and d.outcome.status == "done")
-            for i, d in decided.items()
-        ):
-            # Nothing but repeats: what was booked stays booked, whoever wrote since.
-            return self._outcomes(submissions, answered, decided, self._known)
+        draft = None if again else self._decide(cursor, submissions)
+        if draft is not None and draft.only_repeats(submissions):
+            # What was booked stays booked, whoever wrote since.
+            return draft.outcomes(submissions, self._known)
         head = recorder.begin(cursor)
         try:
-            if head.position != self._known and self._catch_up(cursor, head.position, batch.reads):
-                answered = self._answered(cursor, submissions)
-                batch, decided = self._decide(cursor, submissions, answered)
-            outcomes = self._outcomes(submissions, answered, decided, head.position)
+            reads = set() if draft is None else draft.batch.reads
+            stale = head.position != self._known and self._catch_up(cursor, head.position, reads)
+            if draft is None or stale:
+                draft = self._decide(cursor, submissions)
+            answered, batch = draft.answered, draft.batch
+            outcomes = draft.outcomes(submissions, head.position)
             commit = None
             if batch.rows:
                 commit = recorder.copy_events(cursor, head, batch.rows, writer=self._writer)
@@ -349,13 +398,10 @@ class Journal:
             self._known = commit.last_position
         return outcomes
 
-    def _decide(
-        self,
-        cursor: psycopg.Cursor[Any],
-        submissions: Sequence[Submission],
-        answered: Mapping[int, Outcome],
-    ) -> tuple[Batch, dict[int, _Decided]]:
+    def _decide(self, cursor: psycopg.Cursor[Any], submissions: Sequence[Submission]) -> _Draft:
         """Decide every submission that was not answered before, each on top of those before it."""
+        self._times_decided += 1
+        answered = self._answered(cursor, submissions)
         absent = self._absent(cursor, submissions)
         states, load = self._states, self._load
 
@@ -392,23 +438,7 @@ class Journal:
             else:
                 outcome = _refused(refusal)
             decided[index] = _Decided(outcome, len(batch.rows))
-        return batch, decided
-
-    def _outcomes(
-        self,
-        submissions: Sequence[Submission],
-        answered: Mapping[int, Outcome],
-        decided: Mapping[int, _Decided],
-        head: int,
-    ) -> list[Outcome]:
-        outcomes: list[Outcome] = []
-        for index in range(len(submissions)):
-            done = answered.get(index)
-            if done is None:
-                outcome, rows_end = decided[index]
-                done = msgspec.structs.replace(outcome, position=head + rows_end)
-            outcomes.append(done)
-        return outcomes
+        return _Draft(answered, batch, decided)
 
     # -- requests --------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import structlog
 
 from ledger.core import Refused
-from ledger.journal import Journal, Outcome, Submission
+from ledger.journal import Decisions, Journal, Outcome, Submission
 
 log = structlog.get_logger(__name__)
 
@@ -54,6 +54,11 @@ class Writer:
     def depth(self) -> int:
         """Commands that wait to be carried out."""
         return self._queued
+
+    @property
+    def decisions(self) -> Decisions:
+        """How often the batches carried out so far were decided."""
+        return self._journal.decisions
 
     def start(self) -> None:
         """Begin to carry out what is queued."""

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from ledger import recorder
 from ledger.cashier.commands import AnnounceDeposit, RequestWithdrawal
 from ledger.core import Book, Command, Decision
 from ledger.journal import SNAPSHOT_EVERY, Journal, Outcome, Submission, events_of
@@ -199,6 +200,28 @@ def test_a_claim_goes_to_one_of_two_processes(journal: Journal, dsn: str) -> Non
     taken = journal.execute([registration(str(uuid4()), "Carol")])[0]
     assert taken.refusal is not None
     assert taken.refusal.code == "nickname-taken"
+    other.close()
+
+
+def test_no_batch_is_decided_more_than_twice(
+    journal: Journal, dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Journal(dsn, writer="other")
+    # Each time before it gets the lock, another process is faster: first with the refusal of the
+    # same request, which moves no position, then with the player's money.
+    between = [[withdrawal(1, 50)], [deposit(1, 10)], [deposit(2, 10)]]
+    begin = recorder.begin
+
+    def late(cursor: psycopg.Cursor[Any]) -> recorder.Head:
+        if cursor.connection is journal._connection and between:
+            other.execute(between.pop(0))
+        return begin(cursor)
+
+    monkeypatch.setattr(recorder, "begin", late)
+    outcomes = journal.execute([withdrawal(1, 50), deposit(3, 100)])
+    assert [(o.status, o.repeated) for o in outcomes] == [("refused", True), ("done", False)]
+    assert journal.decisions.again == 1
+    assert journal.decisions.most == 2
     other.close()
 
 
