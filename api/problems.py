@@ -164,7 +164,7 @@ class Problem(Exception):
 
     def document(self, request_id: str) -> dict[str, Any]:
         """Return the problem's members in the order in which people read them."""
-        return {
+        members: dict[str, Any] = {
             "type": f"/problems/{self.code}",
             "title": title(self.code),
             "status": self.status,
@@ -173,8 +173,11 @@ class Problem(Exception):
             "retry": self.retry,
             "field": self.field,
             "request_id": request_id,
-            **self.extra,
         }
+        for name, value in self.extra.items():
+            # A deposit that cannot be confirmed tells its own status: not the response's.
+            members[f"current_{name}" if name in members else name] = value
+        return members
 
     def header_lines(self) -> Iterator[tuple[bytes, bytes]]:
         """Return the response headers, names in lower case."""

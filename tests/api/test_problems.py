@@ -37,6 +37,11 @@ def test_a_refusal_keeps_its_code_field_and_extras() -> None:
     assert problem.document("r")["closed_at"] == "2014-01-01"
 
 
+def test_an_extra_never_takes_the_place_of_a_member_of_the_standard() -> None:
+    document = Problem.of_refused(TooLate("too late", status="paid")).document("r")
+    assert (document["status"], document["current_status"]) == (409, "paid")
+
+
 @pytest.mark.parametrize("code", ["queue-full", "database-unavailable", "position-not-reached"])
 def test_what_will_pass_says_when_to_try_again(code: str) -> None:
     problem = Problem(code, "busy")
