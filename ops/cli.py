@@ -20,6 +20,7 @@ from ops.bench.run import bench
 from ops.embedded import DatabaseProblem
 from ops.importer.cli import import_hands
 from ops.importer.run import ImportStopped
+from ops.judge import judge_hands
 
 app = typer.Typer(
     name="cardroom",
@@ -100,6 +101,7 @@ def version() -> None:
 
 
 app.command("import")(import_hands)
+app.command("judge")(judge_hands)
 app.command("bench")(bench)
 
 
