@@ -69,14 +69,14 @@ class Findings(list[Finding]):
 
     @property
     def refused(self) -> bool:
-        return any(finding.level == "refuse" for finding in self)
+        return bool(self) and any(finding.level == "refuse" for finding in self)
 
     @property
     def verdict(self) -> Literal["ok", "unverified", "flagged", "refused"]:
         """Sum up: the weightiest finding decides."""
+        if not self:
+            return "ok"
         levels = {finding.level for finding in self}
         if "refuse" in levels:
             return "refused"
-        if "flag" in levels:
-            return "flagged"
-        return "unverified" if levels else "ok"
+        return "flagged" if "flag" in levels else "unverified"
