@@ -17,6 +17,7 @@ from ops import database, logging, supervisor, tokens
 from ops import migrate as migrations
 from ops import settings as configuration
 from ops.bench.run import bench
+from ops.demo.run import demo
 from ops.embedded import DatabaseProblem
 from ops.importer.cli import import_hands
 from ops.importer.run import ImportStopped
@@ -103,6 +104,7 @@ def version() -> None:
 app.command("import")(import_hands)
 app.command("judge")(judge_hands)
 app.command("bench")(bench)
+app.command("demo")(demo)
 
 
 def main() -> None:

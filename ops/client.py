@@ -38,15 +38,15 @@ class Refusal(Exception):
 
 
 class Client:
-    """Speaks with the API as the bearer of one token.
+    """Speaks with the API as the bearer of one token, or of none.
 
     Keys are numbered: ``name-1``, ``name-2``; two clients of one run have different names.
     """
 
-    def __init__(self, base_url: str, token: str, *, name: str) -> None:
+    def __init__(self, base_url: str, token: str | None, *, name: str) -> None:
         self._http = httpx.Client(
             base_url=base_url,
-            headers={"Authorization": f"Bearer {token}"},
+            headers={} if token is None else {"Authorization": f"Bearer {token}"},
             timeout=TIMEOUT_SECONDS,
         )
         self._name = name

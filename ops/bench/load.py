@@ -7,7 +7,7 @@ hands of a table arrive in their order. Lanes run side by side.
 import asyncio
 import multiprocessing
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from multiprocessing.connection import Connection as Pipe
@@ -150,7 +150,7 @@ async def _drive(job: Job, pipe: Pipe) -> Driven:
     tables = [load.LoadTable(*spec) for spec in job.tables]
     requests = Requests(job.port, job.token)
     lanes = [
-        _Lane(job, number, tables[number :: job.lanes], scripts, requests)
+        Lane(job, number, tables[number :: job.lanes], scripts, requests)
         for number in range(job.lanes)
     ]
     connections = await _connections(job, requests)
@@ -175,7 +175,9 @@ async def _drive(job: Job, pipe: Pipe) -> Driven:
     )
 
 
-class _Lane:
+class Lane:
+    """A group of tables and the requests that post their hands, written as they are asked for."""
+
     def __init__(
         self,
         job: Job,
@@ -187,10 +189,10 @@ class _Lane:
         self.latencies: list[float] = []
         self._batch = job.batch
         self._number = number
-        written = self._requests(job, tables, scripts, requests)
-        self._written = iter(list(written)) if job.prepared else written
+        written = self._write(job, tables, scripts, requests)
+        self.requests: Iterable[bytes] = list(written) if job.prepared else written
 
-    def _requests(
+    def _write(
         self,
         job: Job,
         tables: Sequence[load.LoadTable],
@@ -214,7 +216,7 @@ class _Lane:
 
     async def run(self, connections: Sequence[Connection]) -> None:
         """Post everything; one after the other, the connections taking turns."""
-        for turn, request in enumerate(self._written, self._number):
+        for turn, request in enumerate(self.requests, self._number):
             began = time.monotonic()
             status, body = await connections[turn % len(connections)].send(request)
             self.latencies.append(time.monotonic() - began)

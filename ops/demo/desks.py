@@ -3,7 +3,7 @@
 from types import TracebackType
 from typing import Any, Final, Self
 
-from ops.client import Client
+from ops.client import Answer, Client
 from ops.serving import Serving
 
 PARTNERS: Final = ("northgate", "kestrel", "harbour")
@@ -53,9 +53,13 @@ class Desks:
         for client in (*named, self.auditor, self.operator, *self.partners.values()):
             client.close()
 
-    def stranger(self, token: str | None) -> Client:
-        """Return a client with some token, or with an empty one."""
-        return Client(self.base_url, token or "", name="stranger")
+    def as_stranger(self, token: str | None, path: str) -> Answer:
+        """Post something with a token that is not the issuer's, or with none."""
+        client = Client(self.base_url, token, name="stranger")
+        try:
+            return client.try_post(path, {})
+        finally:
+            client.close()
 
     def register(self, partner: str, nickname: str, person: str, **other: Any) -> dict[str, Any]:
         """Return the fields that register a player."""

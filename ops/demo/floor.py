@@ -1,12 +1,12 @@
 """The tables: who sits down, tops up and leaves, and the hands, in batches and one by one."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from random import Random
 from typing import Any, Final, NamedTuple
 
 from ops.client import Answer, Refusal
-from ops.demo.cashier import PLAY, Cashier, Patron
+from ops.demo.cashier import PLAY, REAL, Cashier, Patron
 from ops.demo.desks import Desks
 from ops.demo.tally import Tally
 from ops.simulator.games import Limits, antes, blinds
@@ -44,6 +44,12 @@ REPEATS: Final = 3
 """Hands that are posted once more after every round."""
 
 
+PAUSE: Final = timedelta(seconds=15)
+"""Between the starts of two hands of the room."""
+
+IDLE_HAS: Final = 20_000
+
+
 class Posted(NamedTuple):
     """A booked hand and the bytes that it was posted as."""
 
@@ -61,8 +67,9 @@ class Floor:
         self.cashier = cashier
         self.tally = tally
         self.rng = rng
-        self.room = Room(rng, at=at, first_game=8_100_001)
+        self.room = Room(rng, at=at, first_game=8_100_001, pause=PAUSE)
         self.posted: list[Posted] = []
+        self.lost_hand = ""
 
     # -- tables and seats ------------------------------------------------------------------------
 
@@ -116,6 +123,17 @@ class Floor:
         """Let everybody leave."""
         for seat, sitting in list(table.seats.items()):
             self.carry_out(Move("leave", table.name, sitting.player, seat, sitting.chips))
+
+    def idle(self) -> Patron:
+        """Return a player who sits nowhere and could."""
+        seated = {
+            seat.player for table in self.room.tables.values() for seat in table.seats.values()
+        }
+        return next(
+            patron
+            for patron in self.cashier.patrons.values()
+            if patron.name not in seated and patron.account[REAL] >= IDLE_HAS
+        )
 
     def _waiting(self, table: Table) -> str | None:
         seated = {seat.player for seat in table.seats.values()}
@@ -239,8 +257,12 @@ class Floor:
         return refused
 
     def lost(self, name: str) -> dict[str, Any]:
-        """Lose a hand, and set the ledger's chips to what the game server has."""
+        """Lose a raked hand, and set the ledger's chips to what the game server has."""
         dealt = self.next_hand(name)
+        while not dealt.rake:
+            self.post_each([dealt])
+            dealt = self.next_hand(name)
+        self.lost_hand = dealt.game_number
         seats = self.room.tables[name].seats
         answer: dict[str, Any] = self.desks.operator.post(
             path_of(name, "resync"),

@@ -1,0 +1,142 @@
+"""The load posts each hand once and in order; the limit copies the journal's own rows."""
+
+import asyncio
+from datetime import UTC, datetime
+from random import Random
+
+import msgspec
+import psycopg
+import pytest
+
+from ledger.hands.ohh import read, split
+from ops.bench import limit
+from ops.bench.house import STACK_MINOR, TableSpec
+from ops.bench.http import Connection, Disconnected, Requests
+from ops.bench.load import Driven, Job, Lane
+from ops.bench.report import Report
+from ops.simulator import load
+
+ANSWER = b"HTTP/1.1 201 Created\r\ncontent-type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+
+
+class Wire(asyncio.Transport):
+    """A transport that keeps what is written to it."""
+
+    def __init__(self) -> None:
+        super().__init__({"sockname": ("127.0.0.1", 40_000)})
+        self.written = b""
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.written += bytes(data)
+
+
+# -- connections ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cut", [1, 9, 40, len(ANSWER) - 1, len(ANSWER)])
+def test_an_answer_that_comes_in_pieces_is_put_together(cut: int) -> None:
+    async def ask() -> tuple[tuple[int, bytes], bytes]:
+        connection, wire = Connection(), Wire()
+        connection.connection_made(wire)
+        asking = asyncio.ensure_future(connection.send(b"GET"))
+        await asyncio.sleep(0)
+        connection.data_received(ANSWER[:cut])
+        connection.data_received(ANSWER[cut:])
+        return await asking, wire.written
+
+    assert asyncio.run(ask()) == ((201, b"{}"), b"GET")
+
+
+def test_a_closed_connection_ends_the_request_that_waits() -> None:
+    async def ask() -> None:
+        connection = Connection()
+        connection.connection_made(Wire())
+        asking = asyncio.ensure_future(connection.send(b"GET"))
+        await asyncio.sleep(0)
+        connection.connection_lost(None)
+        await asking
+
+    with pytest.raises(Disconnected):
+        asyncio.run(ask())
+
+
+# -- lanes ---------------------------------------------------------------------------------------
+
+
+def lanes(*, hands: int, batch: int, count: int, tables: int) -> list[list[bytes]]:
+    """Return the bodies that each lane posts."""
+    names = [f"Table {number}" for number in range(tables)]
+    seats = tuple(f"player-{seat}" for seat in range(6))
+    specs = tuple(TableSpec(name, seats, (STACK_MINOR,) * 6) for name in names)
+    job = Job(
+        port=1, token="t", opened=datetime(2026, 1, 1, tzinfo=UTC).timestamp(), processes=(1,),
+        tables=specs, first_game=101, hands=hands, batch=batch, lanes=count,
+    )  # fmt: skip
+    scripts = load.scripts(Random(1), each=4)
+    requests = Requests(1, "t")
+    found = []
+    for number in range(count):
+        own = [load.LoadTable(*spec) for spec in specs[number::count]]
+        lane = Lane(job, number, own, scripts, requests)
+        found.append([request.partition(b"\r\n\r\n")[2] for request in lane.requests])
+    return found
+
+
+@pytest.mark.parametrize(("hands", "batch", "count"), [(60, 7, 3), (40, 1, 4), (10, 500, 2)])
+def test_every_hand_is_posted_once_and_those_of_a_table_in_order(
+    hands: int, batch: int, count: int
+) -> None:
+    numbers = []
+    for bodies in lanes(hands=hands, batch=batch, count=count, tables=8):
+        last: dict[str, int] = {}
+        for body in bodies:
+            items = split(body)
+            assert len(items) <= batch
+            for hand in map(read, items):
+                number = int(hand.game_number)
+                assert number > last.get(hand.table_name, 0)
+                last[hand.table_name] = number
+                numbers.append(number)
+    assert sorted(numbers) == list(range(101, 101 + hands))
+
+
+def test_a_single_hand_is_posted_without_an_array() -> None:
+    [[body]] = lanes(hands=1, batch=1, count=1, tables=1)
+    assert body.startswith(b'{"ohh":')
+
+
+def test_latencies_are_read_off_in_order() -> None:
+    driven = Driven(4, 0.0, 2.0, (0.004, 0.001, 0.003, 0.002), (), 0.0)
+    assert driven.rate == 2
+    assert (driven.latency_ms(0.5), driven.latency_ms(0.99)) == (3, 4)
+
+
+# -- the limit -----------------------------------------------------------------------------------
+
+
+def test_the_limit_copies_the_rows_of_whole_hands(owner_dsn: str) -> None:
+    rows = []
+    for position in range(1, 31):
+        hand = (position - 1) // 3
+        state = msgspec.json.encode({"request_id": f"hand:{hand}"})
+        rows.append((f"hand:n:{hand}", position, "hand.staked.v1", state, position))
+    with psycopg.connect(owner_dsn, autocommit=True) as connection:
+        with connection.cursor() as cursor:
+            cursor.executemany("INSERT INTO journal.events VALUES (%s, %s, %s, %s, %s)", rows)
+        measured = limit.measure(owner_dsn, 0, hands=8, per_commit=3)
+        assert (measured.hands, measured.events) == (8, 24)
+        assert measured.rate > 0
+        left = connection.execute("SELECT to_regnamespace('bench_limit')").fetchone()
+        assert left == (None,)
+
+
+# -- the report ----------------------------------------------------------------------------------
+
+
+def test_a_report_is_met_when_every_bound_is_kept() -> None:
+    report = Report(1000, 10, 2)
+    report.ask("a ratio", 0.2, at_least=0.2)
+    report.ask("a latency", 24.9, unit="ms", below=25)
+    assert report.met
+    report.ask("a latency", 25, unit="ms", below=25)
+    assert not report.met
