@@ -14,6 +14,7 @@ import zstandard
 
 import ledger.hands
 from ledger.hands import ohh, record
+from ledger.hands.ohh import Hand
 from ops.simulator.games import SEATS, Limits, antes, blinds
 from ops.simulator.record import encode
 from ops.simulator.room import Room
@@ -35,25 +36,26 @@ STAKES: tuple[Limits, ...] = (
 )
 
 
-def samples(seed: int) -> Iterator[bytes]:
-    """Play hands at every kind of table, and encode them the way they are stored."""
+def hands(seed: int, per_table: int = HANDS_PER_TABLE) -> Iterator[Hand]:
+    """Play hands at every kind of table, and read them the way that posts are read."""
     rng = Random(seed)  # noqa: S311
     room = Room(rng, at=datetime(2013, 1, 1, tzinfo=UTC), first_game=2_137_000_000)
     for number, limits in enumerate(STAKES):
         size = min(rng.choice((6, 9)), SEATS[limits.game])
         table = room.open(f"Table {number}", limits, size, 100 * limits.unit)
-        for _ in range(HANDS_PER_TABLE):
+        for _ in range(per_table):
             for move in room.moves(table, lambda: f"player-{rng.getrandbits(32):08x}"):
                 room.apply(move)
             dealt = room.deal(table)
             if dealt is not None:
-                yield record.encode(ohh.read(encode(dealt.record)))
+                yield ohh.read(encode(dealt.record))
 
 
 def main(number: int) -> None:
     """Train a dictionary and write it under a number that was never used."""
     folder = Path(ledger.hands.__file__).parent / "dictionaries"
-    dictionary = zstandard.train_dictionary(BYTES, list(samples(number)), dict_id=number)
+    samples: list[bytes | bytearray | memoryview] = [record.encode(hand) for hand in hands(number)]
+    dictionary = zstandard.train_dictionary(BYTES, samples, dict_id=number)
     with (folder / f"{number}.zdict").open("xb") as file:
         file.write(dictionary.as_bytes())
 
