@@ -1,7 +1,7 @@
 """Whether the process lives, whether it can serve, and what it counts."""
 
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final, LiteralString, NamedTuple
 
 import psycopg
 from fastapi import APIRouter, FastAPI, Request, Response
@@ -130,9 +130,8 @@ def _database_gauges(connection: Connection) -> Iterator[Gauge]:
         lag.seconds,
     )
     yield Gauge("cardroom_waiting_hands", "Refused hands that may still be booked.", waiting)
-    findings = connection.execute("SELECT count(*) FROM book.findings").fetchone()
-    if findings is not None:
-        yield Gauge("cardroom_open_findings", "Findings that nobody has resolved.", findings[0])
+    findings = _of_the_book(connection, "SELECT count(*) FROM book.findings")
+    yield Gauge("cardroom_open_findings", "Findings that nobody has resolved.", findings)
 
 
 _LAG: Final = """
@@ -153,9 +152,14 @@ def lag_of(connection: Connection) -> Lag:
 
 def projected_of(connection: Connection) -> int:
     """Return the position that the projections include; 0 before their first generation."""
+    return _of_the_book(connection, "SELECT position FROM book.generation")
+
+
+def _of_the_book(connection: Connection, query: LiteralString) -> int:
+    """Ask the projections for a number; 0 before their first generation."""
     try:
         with connection.transaction():
-            row = connection.execute("SELECT position FROM book.generation").fetchone()
+            row = connection.execute(query).fetchone()
     except psycopg.errors.UndefinedTable:
         return 0
     return int(row[0]) if row else 0

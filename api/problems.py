@@ -82,7 +82,7 @@ EDGE: Final[dict[str, ProblemType]] = {
         422, "after-fix", "The cursor was not given out by this list, or for other filters."
     ),
     "idempotency-key-reused": ProblemType(
-        422, "never", "The key belongs to a request with other content; `differing` says where."
+        422, "after-fix", "The key belongs to a request with other content; `differing` says where."
     ),
     "batch-too-large": ProblemType(422, "after-fix", "A batch holds more hands than the limit."),
     "empty-batch": ProblemType(422, "after-fix", "The body holds no hand."),

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from api.auth import Caller, Scope, needs
 from api.clock import now
@@ -32,8 +32,16 @@ Adopting = Annotated[Caller, needs(Scope.RULEBOOKS_ADOPT)]
 Name = Annotated[Slug, Path(examples=["entraction"])]
 
 
+def _shipped_example() -> dict[str, JsonValue]:
+    """Return the shortest rulebook that comes with the software: a whole one, as it must be."""
+    file, text = min(shipped_texts(), key=lambda shipped: len(shipped[1]))
+    return {"file": file, "text": text}
+
+
 class RulebookText(Body):
     """A version of a rulebook as TOML; it names itself, its date and its revision."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_shipped_example()]})
 
     text: str = Field(min_length=1, max_length=60_000)
     file: str = Field(pattern="^[A-Za-z0-9._/-]{1,200}$", description="Where the text came from.")

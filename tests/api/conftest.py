@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -189,14 +190,21 @@ WARRANTIES = {
 }
 
 
-@pytest.fixture(scope="module")
-def module_dsn(postgres: Server) -> Iterator[str]:
-    """Give a fresh migrated database that a whole module of tests shares."""
+@contextmanager
+def fresh_database(postgres: Server) -> Iterator[str]:
+    """Give a fresh migrated database until the block ends."""
     name = f"cardroom_test_{secrets.token_hex(6)}"
     create_database(postgres, name, postgres.template)
     yield make_conninfo(postgres.application, dbname=name)
     with psycopg.connect(postgres.admin, autocommit=True) as connection:
         connection.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
+
+
+@pytest.fixture(scope="module")
+def module_dsn(postgres: Server) -> Iterator[str]:
+    """Give a fresh migrated database that a whole module of tests shares."""
+    with fresh_database(postgres) as dsn:
+        yield dsn
 
 
 @pytest.fixture(scope="module")
