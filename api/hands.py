@@ -26,6 +26,7 @@ from ledger.core import Refused
 from ledger.hands import ohh
 from ledger.hands.commands import PostHand
 from ledger.hands.findings import Finding
+from ledger.hands.judge import as_posted
 from ledger.hands.ohh import Hand, Raw
 from ledger.hands.verdict import Expected, show
 from ledger.journal import Outcome, Submission
@@ -247,15 +248,14 @@ def _result(post: PostHand, outcome: Outcome, request_id: str | None = None) -> 
 
 def _verdict(hand: Hand, answer: Mapping[str, Any]) -> dict[str, Any]:
     """Give the stored verdict the names that this hand was posted with."""
-    found = answer["findings"]
-    if not found:
-        return {"verdict": answer["verdict"], "findings": found}
-    expected = answer["expected"]
+    found, expected = answer["findings"], answer["expected"]
     shown = show(
         hand,
         answer["verdict"],
-        None if expected is None else msgspec.convert(expected, Expected),
-        msgspec.convert(found, list[Finding]),
+        as_posted(hand, answer["jackpot_contribution_minor"])
+        if not found
+        else (None if expected is None else msgspec.convert(expected, Expected)),
+        msgspec.convert(found, list[Finding]) if found else (),
     )
     return {"verdict": shown.verdict, "expected": shown.expected, "findings": shown.findings}
 

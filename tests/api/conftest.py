@@ -42,6 +42,7 @@ class Room:
         self.identity = Identity(settings.identity_key_bytes)
         self.http = httpx.Client(base_url=url, timeout=30)
         self._tokens: dict[tuple[str, str | None, str, str], str] = {}
+        self._prefix = secrets.token_hex(4)
         self._numbers = itertools.count(1)
 
     def token(
@@ -78,7 +79,7 @@ class Room:
     ) -> httpx.Response:
         headers = {
             "Authorization": f"Bearer {self.token(role, partner, **token)}",
-            "Idempotency-Key": key or f"key-{next(self._numbers)}",
+            "Idempotency-Key": key or f"{self._prefix}-{next(self._numbers)}",
         }
         if body is None:
             return self.http.post(path, headers=headers)

@@ -259,6 +259,15 @@ def test_waiting_hands_are_listed_page_by_page(room: Room, game: Game) -> None:
     refused(room.get("/v1/waiting-hands", role="operator", **query), 422, "invalid-cursor")
 
 
+def test_the_verdict_of_a_booking_is_that_of_its_dry_run(room: Room, game: Game) -> None:
+    hand = game.hand()
+    dry = room.hand(hand, query="?dry_run=true").json()
+    booked, again = room.hand(hand).json(), room.hand(hand).json()
+    for name in ("verdict", "expected", "findings"):
+        assert dry[name] == booked[name] == again[name]
+    assert booked["expected"]["jackpot_contribution"] != ""
+
+
 def test_a_dry_run_judges_and_books_nothing(room: Room, game: Game) -> None:
     hand = game.hand()
     before = room.sql("SELECT count(*) FROM journal.events")
