@@ -49,12 +49,12 @@ def rebuild(
         before, number = _begin(connection)
         with checkpoints.recorder() as recorder:
             projector = Projector(connection, recorder, number)
-            while projector.step():
-                on_progress(projector.position)
+            _follow(projector, before, on_progress)
             differences = _differences(dsn, projector, before)
             if differences and not accept_differences:
                 _drop(connection, number)
                 raise GenerationsDifferError(differences)
+            projector.catch_up()
             _swap(connection, projector, number)
         if before is not None:
             _drop(connection, before)
@@ -98,6 +98,17 @@ def _swap(connection: psycopg.Connection[Any], projector: Projector, number: int
         generations.show(cursor, number)
 
 
+def _follow(projector: Projector, before: int | None, on_progress: Progress) -> None:
+    """Build up to where the live generation is, which moves on meanwhile, and never beyond."""
+    while True:
+        until = None
+        if before is not None:
+            until = checkpoints.position_of(projector.cursor(), book_of(before))
+        if not projector.step(until):
+            return
+        on_progress(projector.position)
+
+
 def _differences(dsn: str, projector: Projector, before: int | None) -> list[str]:
     """Compare the generations at one position; the live one is looked at in a snapshot."""
     if before is None:
@@ -105,10 +116,7 @@ def _differences(dsn: str, projector: Projector, before: int | None) -> list[str
     with connect(dsn) as connection, connection.transaction(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         book = book_of(before)
-        position = checkpoints.position_of(cursor, book)
-        if position < projector.position:
-            return [f"{book} is at position {position}, behind {projector.position}"]
-        projector.catch_up(position)
+        projector.catch_up(checkpoints.position_of(cursor, book))
         return compare(cursor, book, projector.cursor(), projector.book)
 
 
@@ -117,32 +125,40 @@ def compare(
 ) -> list[str]:
     """Compare two generations table by table, each through its own cursor; name what differs."""
     differences = []
-    tables = {*_tables(first, book), *_tables(second, other)}
-    for table in sorted(tables):
-        left, right = _fingerprint(first, book, table), _fingerprint(second, other, table)
-        if left != right:
-            differences.append(f"{table}: {left[0]} rows in {book}, {right[0]} in {other}")
+    left, right = _tables(first, book), _tables(second, other)
+    for table in sorted({**left, **right}):
+        common = [name for name in left.get(table, []) if name in right.get(table, [])]
+        if not common:
+            differences.append(f"{table}: only in one of {book} and {other}")
+            continue
+        one = _fingerprint(first, book, table, common)
+        two = _fingerprint(second, other, table, common)
+        if one != two:
+            differences.append(f"{table}: {one[0]} rows in {book}, {two[0]} in {other}")
     return differences
 
 
-def _tables(cursor: psycopg.Cursor[Any], book: str) -> list[str]:
+def _tables(cursor: psycopg.Cursor[Any], book: str) -> dict[str, list[str]]:
+    """Return each table's columns, by name."""
     found = cursor.execute(
-        "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s)"
-        " AND relkind IN ('r', 'p') AND NOT relispartition",
+        "SELECT relname, array_agg(attname::text ORDER BY attname) FROM pg_class"
+        " JOIN pg_attribute ON attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped"
+        " WHERE relnamespace = to_regnamespace(%s) AND relkind IN ('r', 'p')"
+        " AND NOT relispartition GROUP BY relname",
         (book,),
     )
-    return [name for (name,) in found]
+    return dict(found.fetchall())
 
 
-def _fingerprint(cursor: psycopg.Cursor[Any], book: str, table: str) -> tuple[int, Any, Any]:
+def _fingerprint(
+    cursor: psycopg.Cursor[Any], book: str, table: str, columns: list[str]
+) -> tuple[int, Any, Any]:
     """Count a table's rows and add up two hashes of each, in whatever order they lie."""
-    if table not in _tables(cursor, book):
-        return (0, None, None)
     row = cursor.execute(
         sql.SQL(
             "SELECT count(*), sum(hashtextextended(t::text, 1)::numeric),"
-            " sum(hashtextextended(t::text, 2)::numeric) FROM {} AS t"
-        ).format(sql.Identifier(book, table))
+            " sum(hashtextextended(t::text, 2)::numeric) FROM (SELECT {} FROM {}) AS t"
+        ).format(sql.SQL(", ").join(map(sql.Identifier, columns)), sql.Identifier(book, table))
     ).fetchone()
     assert row is not None
     return (row[0], row[1], row[2])

@@ -349,7 +349,7 @@ def _in_order(
 
 def _run(at: Snapshot, statement: sa.Select[int, int], window: Window, limit: int) -> list[Key]:
     statement = statement.where(*_within(window)).order_by(*_order(window)).limit(limit)
-    return list(at.connection.execute(statement).tuples())
+    return [(row[0], row[1]) for row in at.connection.execute(statement)]
 
 
 def _cut(found: list[Key], limit: int) -> tuple[list[Key], Key | None]:
