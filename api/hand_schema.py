@@ -149,7 +149,7 @@ _RESULT: Final[dict[str, Any]] = {
         "verdict": {"enum": ["ok", "unverified", "flagged", "refused", None]},
         "expected": {
             "type": ["object", "null"],
-            "description": "What the rules give, whatever was posted. Null when nothing can be said.",
+            "description": "What the rules give, whatever was posted; null if nothing can be said.",
         },
         "findings": {
             "type": "array",

@@ -72,8 +72,8 @@ class PostHand(Command, frozen=True, kw_only=True):
 
     ``hand`` is what ``ohh.read`` gave, ``posted_digest`` the SHA-256 of the bytes, ``claims`` the
     stream of each player's nickname claim, by the name in the hand. ``rulebook`` and ``on`` set
-    another rulebook or day than the table's and the hand's. ``corrects`` is the digest of a
-    refused post under the same number. ``dry_run`` answers the verdict and books nothing.
+    another rulebook or day than the table's and the hand's.
+    ``dry_run`` answers the verdict and books nothing.
     ``foreign``: the hand's own ``network_name`` is not the network that it is booked under.
     Raises UnknownRulebook, AnotherHandRunning; refusals by findings and DifferentContent keep
     rows or facts and come with the decision.
@@ -84,7 +84,6 @@ class PostHand(Command, frozen=True, kw_only=True):
     claims: Mapping[str, str] = {}
     rulebook: str | None = None
     on: date | None = None
-    corrects: str | None = None
     dry_run: bool = False
     foreign: bool = False
 
@@ -264,7 +263,6 @@ class PostHand(Command, frozen=True, kw_only=True):
             verdict=judgement.findings.verdict,
             jackpot_contribution_minor=judgement.contribution.booked_minor,
             expected=judgement.expected() if judgement.findings else None,
-            corrects=self.corrects,
         )
 
     def _context(self, rulebook: str) -> Context:

@@ -39,8 +39,8 @@ class HandPosted(Event, frozen=True, kw_only=True):
     """A hand was booked; ``occurred_at`` is when it started.
 
     ``record`` is the hand without names (see ``ledger.hands.record``). ``expected`` is kept where
-    the rules give something else than what was posted. ``corrects`` is the digest of a post under
-    the same number that was refused before.
+    the rules give something else than what was posted. Posts under the same number that were
+    refused before are found by it in ``journal.refused_hands``.
     """
 
     NAME = "hand.posted.v1"
@@ -58,7 +58,6 @@ class HandPosted(Event, frozen=True, kw_only=True):
     verdict: str
     jackpot_contribution_minor: int = 0
     expected: Expected | None = None
-    corrects: str | None = None
 
 
 class HandStaked(Event, frozen=True, kw_only=True):

@@ -96,6 +96,29 @@ def judge(
     return judgement
 
 
+def as_posted(hand: Hand, contribution_minor: int) -> Expected:
+    """Return what the rules give for a booked hand in which nothing was found: what was posted."""
+    returns = hand.x_uncalled_returned
+    if returns is None:
+        settled = settlement.conserve(hand, tally(hand), Findings({}, hand.money))
+        returns = settled.returns if settled is not None else []
+    pots = hand.pots
+    return Expected(
+        [
+            ExpectedPot(
+                pot.number,
+                pot.amount,
+                [ExpectedWin(win.player_id, win.win_amount, win.x_half) for win in pot.player_wins],
+            )
+            for pot in pots
+        ],
+        [ExpectedReturn(one.player_id, one.amount) for one in returns],
+        sum([pot.rake for pot in pots]),
+        sum([pot.jackpot for pot in pots]),
+        contribution_minor,
+    )
+
+
 def _expected(judgement: Judgement, settled: Settlement) -> Expected:
     hand, rulebook, counted = judgement.hand, judgement.rulebook, judgement.tally
     returned, pots = settlement.expected_pots(hand, counted, settled, rulebook)

@@ -62,6 +62,20 @@ def test_a_hand_is_booked_once_and_answered_the_same_again(room: Room, game: Gam
         "position": first.json()["position"],
         "rulebook": "entraction@2013-01-01",
         "verdict": "ok",
+        "expected": {
+            "pots": [
+                {
+                    "number": 0,
+                    "amount": "1.00",
+                    "wins": [{"player": game.names[1], "amount": "0.95", "half": None}],
+                }
+            ],
+            "uncalled_returned": first.json()["expected"]["uncalled_returned"],
+            "rake": "0.05",
+            "jackpot": "0.00",
+            "jackpot_contribution": "0.00",
+            "bad_beat": None,
+        },
         "findings": [],
     }
     # The same content: other key order, other spaces, 1.0 for 1.00.

@@ -363,10 +363,12 @@ def test_a_refused_hand_is_kept_without_names_and_may_be_corrected() -> None:
     claim = IDENTITY.nickname_claim(NETWORK, "alice").rpartition(":")[2]
     assert hand.players[0].name == claim
     assert kept.digest.hex() == record.digest_of(ohh.read(encoded(post)))
-    corrected = posted(book, a_flop(), corrects=kept.digest.hex())
-    event = corrected.changes[0][1]
+    [(stream, event), *_] = posted(book, a_flop()).changes
     assert isinstance(event, HandPosted)
-    assert event.corrects == kept.digest.hex()
+    assert (stream, event.content_digest) == (
+        kept.hand,
+        record.digest_of(ohh.read(encoded(a_flop()))),
+    )
 
 
 def test_a_closed_table_takes_no_hand() -> None:
