@@ -11,6 +11,7 @@ from ops import database
 from ops import settings as configuration
 from projections.check.books import check
 from projections.check.report import Report
+from projections.generations import StaleGenerationError
 
 SHOWN: Final = 20
 """Findings of one kind that are printed; --json has more."""
@@ -21,7 +22,11 @@ def check_books(
 ) -> None:
     """Prove the books from the first event on; exit status 1 when something does not hold."""
     with database.database(configuration.load()) as found:
-        report = _checked(found.application, quiet=as_json)
+        try:
+            report = _checked(found.application, quiet=as_json)
+        except StaleGenerationError as error:
+            print(f"cardroom: {error}")
+            raise typer.Exit(2) from error
     if as_json:
         print(msgspec.json.encode(report).decode())
     else:

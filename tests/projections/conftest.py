@@ -1,13 +1,18 @@
 """Books with a day in them, and projectors that are stepped by hand."""
 
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import psycopg
 import pytest
 import sqlalchemy as sa
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.sql import SQL, Identifier
 
 from projections import checkpoints, generations, reading
 from projections.runner import BATCH, Projector, connect
+from tests.conftest import Server, create_database
 from tests.projections.story import Room, write
 
 
@@ -30,12 +35,37 @@ def room() -> Room:
     return Room()
 
 
-@pytest.fixture
-def books(dsn: str, room: Room) -> str:
-    """Give a database with a day on the books, projected."""
-    write(dsn, room.day())
+@pytest.fixture(scope="session")
+def day(postgres: Server) -> Iterator[str]:
+    """Give the name of a database with a day on the books, projected, to be copied."""
+    name = f"cardroom_day_{secrets.token_hex(4)}"
+    create_database(postgres, name, postgres.template)
+    dsn = make_conninfo(postgres.application, dbname=name)
+    write(dsn, Room().day())
     project(dsn)
-    return dsn
+    yield name
+    drop_database(postgres, name)
+
+
+@pytest.fixture
+def books(postgres: Server, day: str, room: Room) -> Iterator[str]:
+    """Connect to a copy of the day; the room has played it, and may play on."""
+    room.day()
+    name = f"cardroom_books_{secrets.token_hex(6)}"
+    create_database(postgres, name, day)
+    yield make_conninfo(postgres.application, dbname=name)
+    drop_database(postgres, name)
+
+
+@pytest.fixture
+def books_owner(postgres: Server, books: str) -> str:
+    """Connect to the same copy as the owner of the journal's tables."""
+    return make_conninfo(postgres.owner, dbname=str(conninfo_to_dict(books)["dbname"]))
+
+
+def drop_database(server: Server, name: str) -> None:
+    with psycopg.connect(server.admin, autocommit=True) as connection:
+        connection.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
 
 
 @pytest.fixture

@@ -79,8 +79,8 @@ AMOUNT = (
 )
 
 
-def test_a_changed_amount_is_found(books: str, owner_dsn: str) -> None:
-    plant(owner_dsn, AMOUNT)
+def test_a_changed_amount_is_found(books: str, books_owner: str) -> None:
+    plant(books_owner, AMOUNT)
     with psycopg.connect(books) as connection:
         row = connection.execute(
             "SELECT originator_id, (SELECT format('commit %s-%s', first_position, last_position)"
@@ -95,17 +95,17 @@ def test_a_changed_amount_is_found(books: str, owner_dsn: str) -> None:
     assert "entry 63/0" in places["entry-differs"]
 
 
-def test_a_dropped_event_is_found(books: str, owner_dsn: str) -> None:
-    plant(owner_dsn, "DELETE FROM journal.events WHERE notification_id = 63")
+def test_a_dropped_event_is_found(books: str, books_owner: str) -> None:
+    plant(books_owner, "DELETE FROM journal.events WHERE notification_id = 63")
     report = check(books)
     assert {"missing-events", "digest-differs", "version-gap"} <= report.counts.keys()
     (missing,) = [one for one in report.problems if one.code == "missing-events"]
     assert missing.message == "no event at 63"
 
 
-def test_newest_events_that_were_dropped_are_found(books: str, owner_dsn: str) -> None:
+def test_newest_events_that_were_dropped_are_found(books: str, books_owner: str) -> None:
     plant(
-        owner_dsn,
+        books_owner,
         "DELETE FROM journal.events WHERE notification_id >= (SELECT max(first_position)"
         " FROM journal.commits)",
         "DELETE FROM journal.commits WHERE first_position = (SELECT max(first_position)"
@@ -116,7 +116,7 @@ def test_newest_events_that_were_dropped_are_found(books: str, owner_dsn: str) -
     assert "entries-beyond-journal" in places
 
 
-def test_newest_events_are_missed_by_requests_and_snapshots(books: str, owner_dsn: str) -> None:
+def test_newest_events_are_missed_by_requests_and_snapshots(books: str, books_owner: str) -> None:
     with psycopg.connect(books) as connection:
         connection.execute(
             "INSERT INTO journal.requests VALUES ('harbour', 'cashier', 'k1', %s, %s,"
@@ -129,25 +129,25 @@ def test_newest_events_are_missed_by_requests_and_snapshots(books: str, owner_ds
     assert places["snapshot-of-nothing"] == ["player:harbour:x"]
 
 
-def test_a_dropped_commit_is_found(books: str, owner_dsn: str) -> None:
+def test_a_dropped_commit_is_found(books: str, books_owner: str) -> None:
     plant(
-        owner_dsn,
+        books_owner,
         "DELETE FROM journal.commits WHERE first_position = (SELECT max(first_position)"
         " FROM journal.commits)",
     )
     places = found(check(books))
     assert "events-without-commit" in places
     plant(
-        owner_dsn,
+        books_owner,
         "DELETE FROM journal.commits WHERE first_position = (SELECT min(first_position)"
         " FROM journal.commits WHERE first_position > 1)",
     )
     assert "commit-gap" in found(check(books))
 
 
-def test_two_swapped_events_are_found(books: str, owner_dsn: str) -> None:
+def test_two_swapped_events_are_found(books: str, books_owner: str) -> None:
     plant(
-        owner_dsn,
+        books_owner,
         "UPDATE journal.events SET notification_id = 1000000 WHERE notification_id = 63",
         "UPDATE journal.events SET notification_id = 63 WHERE notification_id = 64",
         "UPDATE journal.events SET notification_id = 64 WHERE notification_id = 1000000",
@@ -165,15 +165,15 @@ def test_two_swapped_events_are_found(books: str, owner_dsn: str) -> None:
         "digest = sha256(digest)",
     ],
 )
-def test_a_changed_commit_is_found(books: str, owner_dsn: str, change: str) -> None:
-    plant(owner_dsn, f"UPDATE journal.commits SET {change} WHERE first_position = 1")
+def test_a_changed_commit_is_found(books: str, books_owner: str, change: str) -> None:
+    plant(books_owner, f"UPDATE journal.commits SET {change} WHERE first_position = 1")
     places = found(check(books))
     assert places["digest-differs"][0].startswith("commit 1-")
 
 
-def test_recorded_time_that_goes_back_is_found(books: str, owner_dsn: str) -> None:
+def test_recorded_time_that_goes_back_is_found(books: str, books_owner: str) -> None:
     plant(
-        owner_dsn,
+        books_owner,
         "UPDATE journal.commits SET recorded_at = '2001-01-01' WHERE first_position ="
         " (SELECT max(first_position) FROM journal.commits)",
     )
@@ -307,8 +307,10 @@ def test_postings_that_do_not_sum_to_zero_are_found(
     assert sorted(places["trial-balance"]) == [f"{NETWORK} EUR", f"{NETWORK} USD"]
 
 
-def test_an_event_that_cannot_be_read_is_found(books: str, owner_dsn: str) -> None:
-    plant(owner_dsn, "UPDATE journal.events SET topic = 'hand.unheard.v1' WHERE notification_id=63")
+def test_an_event_that_cannot_be_read_is_found(books: str, books_owner: str) -> None:
+    plant(
+        books_owner, "UPDATE journal.events SET topic = 'hand.unheard.v1' WHERE notification_id=63"
+    )
     places = found(check(books))
     assert places["unreadable-event"][0].startswith("position 63, ")
 

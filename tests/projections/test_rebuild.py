@@ -1,0 +1,142 @@
+"""Rebuilding: beside the live generation, proven equal, swapped with its grants and comments."""
+
+import threading
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from projections import generations, rebuild, runner
+from projections.check.books import check
+from projections.rebuild import GenerationsDifferError, RebuildRunningError
+from projections.schema import book_of
+from tests.conftest import Server
+from tests.projections.conftest import project
+from tests.projections.story import Room, write
+
+
+def live(dsn: str) -> tuple[int, int]:
+    with psycopg.connect(dsn) as connection:
+        row = connection.execute("SELECT generation, position FROM book.generation").fetchone()
+    assert row is not None
+    return row
+
+
+def books_that_exist(dsn: str) -> list[int]:
+    with psycopg.connect(dsn) as connection, connection.cursor() as cursor:
+        return generations.existing(cursor)
+
+
+def test_a_rebuild_takes_the_place_of_the_live_generation(books: str) -> None:
+    before = live(books)
+    steps: list[int] = []
+    done = rebuild.rebuild(books, on_progress=steps.append)
+    assert done.differences == []
+    assert live(books) == (done.generation, done.position) == (2, before[1])
+    assert books_that_exist(books) == [2]
+    assert steps[-1] == before[1]
+    assert check(books).clean
+
+
+def test_a_rebuild_catches_up_with_what_the_live_one_does_not_have_yet(
+    books: str, room: Room
+) -> None:
+    last = write(books, [list(room.hand("Table 1"))])
+    assert live(books)[1] < last
+    assert rebuild.rebuild(books).position == last
+
+
+def test_a_damaged_generation_is_named_and_stays_until_that_is_accepted(books: str) -> None:
+    with psycopg.connect(books) as connection:
+        connection.execute("UPDATE book_1.accounts SET balance_minor = 1 WHERE account = 1")
+        connection.execute("DELETE FROM book_1.entries WHERE position = 63")
+    with pytest.raises(GenerationsDifferError) as raised:
+        rebuild.rebuild(books)
+    assert [one.split(":")[0] for one in raised.value.differences] == ["accounts", "entries"]
+    assert live(books)[0] == 1
+    assert books_that_exist(books) == [1]
+    done = rebuild.rebuild(books, accept_differences=True)
+    assert len(done.differences) == 2
+    assert check(books).clean
+
+
+def test_a_generation_whose_tables_are_gone_is_built_again(books: str) -> None:
+    with psycopg.connect(books) as connection:
+        connection.execute("DROP SCHEMA book_1 CASCADE")
+    rebuild.rebuild(books, accept_differences=True)
+    assert check(books).clean
+
+
+def test_without_a_generation_the_first_one_is_built(dsn: str, room: Room) -> None:
+    last = write(dsn, room.day(hands=2))
+    assert rebuild.rebuild(dsn).position == last
+    assert check(dsn).clean
+
+
+@pytest.fixture
+def auditor(postgres: Server) -> Iterator[str]:
+    name = "cardroom_auditor_of_a_test"
+    with psycopg.connect(postgres.admin, autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {name}")
+        yield name
+        connection.execute(f"DROP ROLE {name}")
+
+
+def test_grants_and_comments_go_with_the_views(books: str, auditor: str) -> None:
+    with psycopg.connect(books) as connection:
+        connection.execute(f"GRANT SELECT ON book.entries TO {auditor} WITH GRANT OPTION")
+        connection.execute("GRANT SELECT ON book.jackpots TO PUBLIC")
+    described = "SELECT relname, relacl::text, obj_description(oid) FROM pg_class"
+    described += " WHERE relnamespace = 'book'::regnamespace ORDER BY 1"
+    with psycopg.connect(books) as connection:
+        before = connection.execute(described).fetchall()
+    rebuild.rebuild(books)
+    with psycopg.connect(books) as connection:
+        assert connection.execute(described).fetchall() == before
+        connection.execute(f"REVOKE ALL ON book.entries FROM {auditor}")
+    assert any(auditor in str(row[1]) for row in before)
+
+
+def test_two_rebuilds_do_not_run_at_once(books: str) -> None:
+    with psycopg.connect(books, autocommit=True) as other:
+        other.execute("SELECT pg_advisory_lock(%s)", (rebuild.REBUILD_LOCK,))
+        with pytest.raises(RebuildRunningError):
+            rebuild.rebuild(books)
+
+
+def test_what_an_interrupted_rebuild_left_is_dropped(books: str) -> None:
+    with psycopg.connect(books) as connection, connection.cursor() as cursor:
+        generations.create(cursor, 7)
+    assert rebuild.rebuild(books).generation == 2
+    assert books_that_exist(books) == [2]
+
+
+def test_a_number_is_not_given_twice(books: str) -> None:
+    assert [rebuild.rebuild(books).generation for _ in range(3)] == [2, 3, 4]
+
+
+def test_the_projector_goes_on_in_the_new_generation(books: str, room: Room) -> None:
+    stop, reached = threading.Event(), threading.Event()
+    wanted: list[int] = [0]
+
+    def on_step(position: int) -> None:
+        if position >= wanted[0]:
+            reached.set()
+
+    thread = threading.Thread(target=runner.follow, args=(books, stop), kwargs={"on_step": on_step})
+    thread.start()
+    try:
+        for _ in range(3):
+            write(books, [list(room.hand("Table 1"))])
+            rebuild.rebuild(books)
+            reached.clear()
+            wanted[0] = write(books, [list(room.hand("Table 2"))])
+            assert reached.wait(10)
+            assert live(books)[1] >= wanted[0]
+    finally:
+        stop.set()
+        thread.join(10)
+    project(books)
+    assert check(books).clean
+    assert books_that_exist(books) == [4]
+    assert book_of(4) == "book_4"
