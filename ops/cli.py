@@ -13,10 +13,11 @@ import typer
 from pydantic_settings import BaseSettings
 
 from api.settings import EdgeSettings
-from ops import database, logging, supervisor, tokens
+from ops import database, logging, projections, supervisor, tokens
 from ops import migrate as migrations
 from ops import settings as configuration
 from ops.bench.run import bench
+from ops.check import check_books
 from ops.demo.run import demo
 from ops.embedded import DatabaseProblem
 from ops.importer.cli import import_hands
@@ -104,6 +105,8 @@ def version() -> None:
 app.command("import")(import_hands)
 app.command("judge")(judge_hands)
 app.command("bench")(bench)
+app.command("check")(check_books)
+app.add_typer(projections.app, name="projections")
 app.command("demo")(demo)
 
 
