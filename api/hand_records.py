@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 from fastapi import APIRouter, Path, Query, Request, Response
+from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.auth import Caller, Scope, needs
@@ -36,6 +37,9 @@ from projections import cursors
 router = APIRouter(prefix="/v1", tags=["hands"], route_class=LedgerRoute)
 
 EXAMPLE: Final = "8100300"
+MASKED_PARTNERS: Final = "masked-partners"
+"""Stands for the other partners where a partner reads."""
+
 Reading = Annotated[Caller, needs(Scope.HANDS_READ)]
 
 
@@ -134,7 +138,7 @@ def get_hand(
     if hidden.issuperset(players):
         raise Problem("unknown-hand", "no player of this partner was in such a hand")
     edge.reads.record(caller, "hand", stream, request.scope["request_id"], now())
-    shown = _Shown(posted, names, hidden)
+    shown = _Shown(posted, names, hidden, caller.partner)
     content = {
         "game_number": posted.game_number,
         "stream": stream,
@@ -157,9 +161,16 @@ def get_hand(
 class _Shown:
     """A hand as this caller may see it."""
 
-    def __init__(self, posted: HandPosted, names: Mapping[str, str], hidden: set[str]) -> None:
+    def __init__(
+        self,
+        posted: HandPosted,
+        names: Mapping[str, str],
+        hidden: set[str],
+        partner: str | None,
+    ) -> None:
         self._posted = posted
         self._hidden = hidden
+        self._partner = partner
         self._seats = {seated.player: seated.seat for seated in posted.players}
         self._names = {
             seated.player: f"seat {seated.seat}"
@@ -182,6 +193,7 @@ class _Shown:
         ]
 
     def event(self, recorded: Recorded) -> dict[str, Any]:
+        recorded = recorded._replace(event=self._with_own_shares(recorded.event))
         found = described(recorded)
         for packed in ("record", "dictionary", "players", "expected"):
             found["fields"].pop(packed, None)
@@ -189,6 +201,21 @@ class _Shown:
 
     def _text(self, event: Event) -> str:
         return in_words(event, self._names, self._posted.currency)
+
+    def _with_own_shares(self, event: Event) -> Event:
+        """Leave a partner its own share of rake and jackpot; those of others become one."""
+        if self._partner is None:
+            return event
+        if isinstance(event, HandRaked):
+            return replace(event, by_partner_minor=self._own(event.by_partner_minor))
+        if isinstance(event, JackpotContributed):
+            return replace(event, from_rake_minor=self._own(event.from_rake_minor))
+        return event
+
+    def _own(self, shares: Mapping[str, int]) -> dict[str, int]:
+        own = {partner: part for partner, part in shares.items() if partner == self._partner}
+        others = sum(shares.values()) - sum(own.values())
+        return {**own, **({MASKED_PARTNERS: others} if others else {})}
 
     def record(self) -> dict[str, Any]:
         posted = self._posted

@@ -248,15 +248,13 @@ def _result(post: PostHand, outcome: Outcome, request_id: str | None = None) -> 
 
 def _verdict(hand: Hand, answer: Mapping[str, Any]) -> dict[str, Any]:
     """Give the stored verdict the names that this hand was posted with."""
-    found, expected = answer["findings"], answer["expected"]
-    shown = show(
-        hand,
-        answer["verdict"],
-        as_posted(hand, answer["jackpot_contribution_minor"])
-        if not found
-        else (None if expected is None else msgspec.convert(expected, Expected)),
-        msgspec.convert(found, list[Finding]) if found else (),
-    )
+    found = msgspec.convert(answer["findings"], list[Finding])
+    expected: Expected | None = None
+    if not found:
+        expected = as_posted(hand, answer["jackpot_contribution_minor"])
+    elif answer["expected"] is not None:
+        expected = msgspec.convert(answer["expected"], Expected)
+    shown = show(hand, answer["verdict"], expected, found)
     return {"verdict": shown.verdict, "expected": shown.expected, "findings": shown.findings}
 
 

@@ -223,7 +223,10 @@ def get_table_days(
     first: Annotated[date, Query(examples=["2013-05-01"])],
     last: Annotated[date, Query(examples=["2013-05-31"])],
 ) -> Response:
-    """Tell hands, rake and jackpot contribution by day (UTC), and the rake by partner."""
+    """Tell hands, rake and jackpot contribution by day (UTC), and the rake by partner.
+
+    A partner is told its own rake alone.
+    """
     if not 0 <= (last - first).days < LONGEST_DAYS:
         raise Problem(
             "invalid-value",
@@ -243,7 +246,9 @@ def get_table_days(
         )
     return respond(
         {
-            "days": [shown(row, renamed=_RENAMED) for row in found.days],
+            "days": [shown(row, renamed=_RENAMED) for row in found.days]
+            if caller.partner is None
+            else [],
             "rake_by_partner": [shown(row, renamed=_RENAMED) for row in found.rake_by_partner],
             "position": found.position,
         }

@@ -1,9 +1,11 @@
 """What ``/metrics`` shows of one API process."""
 
+import os
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import multiprocess as shared
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -35,11 +37,18 @@ class _AtScrape(Collector):
 
 
 class Metrics:
-    """Counters of one API process, and the gauges that are looked up at a scrape."""
+    """Counters of the API's processes, and the gauges that are looked up at a scrape.
+
+    Several processes share one port, and a scrape meets any of them: when
+    ``PROMETHEUS_MULTIPROC_DIR`` names a folder, which is emptied before the first of them starts,
+    they count together.
+    """
 
     def __init__(self, gauges: Callable[[], Iterable[Gauge]]) -> None:
         self._registry = CollectorRegistry()
-        self._registry.register(_AtScrape(gauges))
+        self._at_scrape = CollectorRegistry()
+        self._at_scrape.register(_AtScrape(gauges))
+        self._shared = "PROMETHEUS_MULTIPROC_DIR" in os.environ
         self.requests = Counter(
             "cardroom_requests",
             "HTTP requests by route and status.",
@@ -84,4 +93,8 @@ class Metrics:
 
     def exposition(self) -> bytes:
         """Write everything in the Prometheus text format."""
-        return generate_latest(self._registry)
+        counted = self._registry
+        if self._shared:
+            counted = CollectorRegistry()
+            shared.MultiProcessCollector(counted)  # type: ignore[no-untyped-call]
+        return generate_latest(counted) + generate_latest(self._at_scrape)

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import psycopg
+from eventsourcing.persistence import PersistenceError
 from psycopg import IsolationLevel
 from psycopg_pool import ConnectionPool, PoolTimeout
 from sqlalchemy import exc
@@ -85,7 +86,10 @@ class Reads:
         """
         with self.snapshot() as connection:
             head = head_of(connection)
-        state, version = self._ledger.load(stream)
+        try:
+            state, version = self._ledger.load(stream)
+        except PersistenceError as fault:
+            raise Problem("database-unavailable", "the database does not answer") from fault
         if not version:
             return None, head
         with self.snapshot() as connection:

@@ -147,6 +147,7 @@ def test_a_partner_reads_only_its_own_players_money(played: Room) -> None:
         f"/v1/tables/{game_of(played).table}/days", first="2013-05-01", last="2013-05-01", **mine
     ).json()
     assert {row["partner"] for row in days["rake_by_partner"]} == {"kerching"}
+    assert days["days"] == []
 
 
 @pytest.mark.parametrize(

@@ -364,6 +364,8 @@ def test_to_a_partner_the_players_of_others_are_masked(room: Room, game: Game) -
     assert game.players[0] in answer.text
     assert game.names[1] not in answer.text
     assert game.players[1] not in answer.text
+    assert "another" not in answer.text
+    assert "The rake was 0.05 EUR: kerching 0.02 EUR, masked-partners 0.03 EUR." in answer.text
     refused(room.get(path, role="partner", partner="a-third"), 404, "unknown-hand")
 
 

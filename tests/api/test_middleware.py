@@ -2,7 +2,11 @@
 
 import asyncio
 import io
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -132,3 +136,22 @@ def test_requests_are_counted_by_route_and_gauges_are_looked_up_at_the_scrape() 
     assert lines['cardroom_requests_total{method="POST",route="/v1/hands",status="201"}'] == "2.0"
     assert lines['cardroom_request_seconds_bucket{le="0.005",route="/v1/hands"}'] == "2.0"
     assert lines["cardroom_queue_depth"] == "5.0"
+
+
+def test_processes_that_share_a_folder_count_together(tmp_path: Path) -> None:
+    program = (
+        "from api.metrics import Metrics\n"
+        "metrics = Metrics(lambda: [])\n"
+        "metrics.observe('POST', '/v1/hands', 201, 0.004)\n"
+        "print(metrics.exposition().decode())\n"
+    )
+    environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
+    counted = [
+        subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, check=True
+        ).stdout.decode()
+        for _ in range(2)
+    ]
+    line = 'cardroom_requests_total{method="POST",route="/v1/hands",status="201"}'
+    assert f"{line} 1.0" in counted[0]
+    assert f"{line} 2.0" in counted[1]
