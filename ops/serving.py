@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Self
 
 import httpx
@@ -34,11 +34,21 @@ class NotServing(Exception):
 
 
 class Serving:
-    """``cardroom serve`` with a data folder, running from ``start`` to ``stop``."""
+    """``cardroom serve`` with a data folder, running from ``start`` to ``stop``.
 
-    def __init__(self, data_dir: Path, *, api_processes: int = 1) -> None:
+    ``settings`` are further ones, by their names in the environment.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        api_processes: int = 1,
+        settings: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.data_dir = data_dir
         self.api_processes = api_processes
+        self._settings = settings
         self.port = 0
         self._log = data_dir / "serve.log"
         self._process: subprocess.Popen[bytes] | None = None
@@ -130,6 +140,7 @@ class Serving:
             "CARDROOM_PORT": str(self.port),
             "CARDROOM_API_PROCESSES": str(self.api_processes),
             "CARDROOM_LOG_LEVEL": "warning",
+            **self._settings,
         }
 
     def _is_ready(self) -> bool:

@@ -10,8 +10,9 @@ from typing import Self
 class Proxy:
     """Passes bytes on; after ``arm()`` the next COMMIT reaches the server and its answer is lost.
 
-    The connection is then closed towards the client only when the server has answered: the
-    transaction is committed, and the client cannot know.
+    ``arm`` may be told words that stand beside the COMMIT, to pick whose it is. The connection is
+    closed towards the client only when the server has answered: the transaction is committed, and
+    the client cannot know.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -19,17 +20,20 @@ class Proxy:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
         self._armed = threading.Event()
+        self._words = b"COMMIT"
         self.lost = 0
         self._open: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def arm(self) -> None:
-        """Lose the answer to the next COMMIT."""
+    def arm(self, words: bytes = b"COMMIT") -> None:
+        """Lose the answer to the next COMMIT, or to the next statement with these words."""
+        self._words = words
         self._armed.set()
 
     def drop(self) -> None:
         """Close every connection now."""
-        for end in self._open:
+        ends, self._open = self._open, []
+        for end in ends:
             _close(end)
 
     def close(self) -> None:
@@ -69,7 +73,7 @@ class Proxy:
         self, source: socket.socket, target: socket.socket, to_server: bool, losing: threading.Event
     ) -> None:
         for data in _chunks(source):
-            if to_server and b"COMMIT" in data and self._armed.is_set():
+            if to_server and self._words in data and self._armed.is_set():
                 self._armed.clear()
                 losing.set()
             if not to_server and losing.is_set():

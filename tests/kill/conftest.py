@@ -1,0 +1,51 @@
+"""Running rooms to be killed: what is started here is stopped when its tests are over."""
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from random import Random
+
+import pytest
+
+from ops.embedded import APPLICATION
+from ops.serving import Serving, temporary_folder
+from tests.kill.room import Room
+
+TOLD = pytest.StashKey[list[str]]()
+
+
+@pytest.fixture(scope="session")
+def rounds() -> int:
+    """How often each kind of process is killed; ``CARDROOM_KILL_ROUNDS`` sets another number."""
+    return int(os.environ.get("CARDROOM_KILL_ROUNDS", "20"))
+
+
+@pytest.fixture(scope="session")
+def seed() -> int:
+    """Seed of all chances; ``CARDROOM_KILL_SEED`` repeats that of an earlier run."""
+    return int(os.environ.get("CARDROOM_KILL_SEED", secrets.randbelow(10**9)))
+
+
+@pytest.fixture
+def tell(request: pytest.FixtureRequest, seed: int) -> Callable[[str], None]:
+    """Say something at the end of the run, with the name of the test and the seed."""
+    lines = request.config.stash.setdefault(TOLD, [])
+    name = request.node.name
+    lines.append(f"{name}: CARDROOM_KILL_SEED={seed}")
+    return lambda line: lines.append(f"{name}: {line}")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what the tests had to say."""
+    lines = terminalreporter.config.stash.get(TOLD, [])
+    if lines:
+        terminalreporter.section("kills")
+    for line in lines:
+        terminalreporter.line(line)
+
+
+@pytest.fixture(scope="module")
+def room(seed: int) -> Iterator[Room]:
+    """A room on the embedded database, with two API processes."""
+    with temporary_folder() as folder, Serving(folder, api_processes=2) as serving:
+        yield Room(serving, lambda: serving.dsn(APPLICATION), Random(seed))
