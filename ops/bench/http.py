@@ -37,6 +37,11 @@ class Connection(asyncio.Protocol):
         self._transport.write(request)
         return await self._answer
 
+    @property
+    def closed(self) -> bool:
+        """Tell whether it is closed, by whichever side."""
+        return self._transport is None or self._transport.is_closing()
+
     def close(self) -> None:
         """Close it."""
         if self._transport is not None:

@@ -1,11 +1,16 @@
 """What was measured, what was asked, and whether it is met."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
+
+
+SHOWN_MB: Final = 5
+"""Smaller processes are watched and written to the file, not printed."""
 
 
 class Figure(msgspec.Struct, frozen=True):
@@ -69,13 +74,12 @@ class Report(msgspec.Struct):
 
     def show(self, console: Console) -> None:
         """Print it."""
-        console.print(self._figures())
-        if self.memory:
-            console.print(self._memory())
-        console.print(self._asked())
+        for table in (self._figures(), *([self._memory()] if self.memory else []), self._asked()):
+            console.print()
+            console.print(table, highlight=False)
 
     def _figures(self) -> Table:
-        table = Table(title=f"Measured with {self.preloaded:,} hands on the books")
+        table = _table(f"Measured with {self.preloaded:,} hands on the books")
         table.add_column("")
         table.add_column("value", justify="right")
         table.add_column("unit")
@@ -85,16 +89,18 @@ class Report(msgspec.Struct):
         return table
 
     def _memory(self) -> Table:
-        table = Table(title="Memory of each process alone, in MB")
+        table = _table("Memory that each process holds alone, in MB, after so many hands")
         table.add_column("process")
         for when in self.memory[0]["mb"]:
-            table.add_column(f"after {int(when):,}", justify="right")
+            table.add_column(f"{int(when):,}", justify="right")
         for row in self.memory:
+            if max(row["mb"].values()) < SHOWN_MB:
+                continue
             table.add_row(row["process"], *(f"{value:.1f}" for value in row["mb"].values()))
         return table
 
     def _asked(self) -> Table:
-        table = Table(title="Asked")
+        table = _table("Asked")
         table.add_column("")
         table.add_column("value", justify="right")
         table.add_column("asked", justify="right")
@@ -103,6 +109,10 @@ class Report(msgspec.Struct):
             value = f"{one.value:.2f} {one.unit}".rstrip()
             table.add_row(one.name, value, f"{one.bound} {one.unit}".rstrip(), _yes(one.met))
         return table
+
+
+def _table(title: str) -> Table:
+    return Table(title=title, box=SIMPLE, title_justify="left", show_edge=False)
 
 
 def _yes(met: bool) -> str:

@@ -20,6 +20,7 @@ from ops.bench.report import Report
 from ops.embedded import ADMIN
 from ops.serving import Serving, temporary_folder
 
+WIDTH: Final = 120
 BATCH: Final = 500
 LANES: Final = 4
 """Requests that are under way at once when batches are posted."""
@@ -254,7 +255,7 @@ def bench(
     json: Annotated[Path | None, typer.Option(help="Write all figures to this file.")] = None,
 ) -> None:
     """Measure how fast hands are booked, beside what the database alone can do."""
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
     sizes = Sizes(preload, hands, singles, memory, min(hands, 50_000), min(hands, 5_000))
     with temporary_folder() as folder:
         report = Bench(folder, sizes, tables, console).run(tables)
