@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 from fastapi import FastAPI
+from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from api import auth
@@ -157,6 +158,9 @@ async def _read(receive: Receive, length: int, limit: int) -> bytes:
     chunks, size = [body], len(body)
     while message.get("more_body"):
         message = await receive()
+        if message["type"] == "http.disconnect":
+            # What has come so far is not what was to be posted.
+            raise ClientDisconnect
         chunks.append(message.get("body", b""))
         size += len(chunks[-1])
         if size > limit:

@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Final
 
 import structlog
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.metrics import Metrics
@@ -20,6 +21,7 @@ HOT: Final = "/v1/hands"
 DRAINED_BYTES: Final = 32 * 1024 * 1024
 """How much of a body that is too large is read on before the connection is closed on it."""
 
+_METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 _VISIBLE = frozenset(map(chr, range(0x21, 0x7F)))
 
 
@@ -61,6 +63,8 @@ class EdgeMiddleware:
             if not status:
                 scope["code"] = problem.code
                 await answer(problem, send_with_id, request_id)
+        except ClientDisconnect:
+            pass
         except Exception as defect:
             self._log.error("defect", request_id=request_id, **_places(defect))
             if not status:
@@ -91,7 +95,8 @@ class EdgeMiddleware:
     def _account(self, scope: Scope, status: int, seconds: float) -> None:
         hot = scope["path"] == HOT
         route = HOT if hot else getattr(scope.get("route"), "path", "unknown")
-        self._metrics.observe(scope["method"], route, status, seconds)
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        self._metrics.observe(method, route, status, seconds)
         if hot and status < 500:
             self._unlogged += 1
             if self._unlogged < self._log_every:

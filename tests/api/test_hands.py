@@ -3,6 +3,8 @@
 import copy
 import itertools
 import json
+import socket
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -390,6 +392,22 @@ def test_only_game_servers_post_hands(room: Room, game: Game, role: str) -> None
         "/v1/hands", json=game.hand(), headers={"Authorization": f"Bearer {token}"}
     )
     refused(answer, 403, "missing-scope", scope="hands:post", retry="never")
+
+
+def test_of_a_body_that_breaks_off_nothing_is_booked(room: Room, game: Game) -> None:
+    first = json.dumps(game.hand()).encode() + b"\n"
+    head = (
+        "POST /v1/hands HTTP/1.1\r\nHost: room\r\nContent-Type: application/x-ndjson\r\n"
+        f"Authorization: Bearer {room.token('game-server')}\r\nContent-Length: 100000\r\n\r\n"
+    )
+    host, port = room.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as connection:
+        connection.sendall(head.encode() + first)
+        time.sleep(0.1)
+        connection.sendall(first[:100])
+    time.sleep(0.1)
+    table = room.get(f"/v1/tables/{game.table}", role="game-server").json()
+    assert table["hands"] == 0
 
 
 @pytest.fixture(scope="module")

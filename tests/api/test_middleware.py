@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 import structlog
+from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from api.metrics import Gauge, Metrics
@@ -105,6 +106,16 @@ def test_a_defect_is_answered_without_telling_anything_and_logged_without_its_me
     assert defect["type"] == "builtins.ValueError"
     assert "failing" in defect["at"][-1]
     assert "alice" not in str(lines)
+
+
+def test_a_client_that_goes_away_is_no_defect() -> None:
+    async def abandoned(scope: Scope, receive: Receive, send: Send) -> None:
+        await answering(scope, receive, send)
+        raise ClientDisconnect
+
+    with structlog.testing.capture_logs() as lines:
+        run(abandoned)
+    assert [line["event"] for line in lines] == ["request"]
 
 
 def test_a_defect_after_the_answer_began_does_not_begin_another() -> None:
