@@ -20,7 +20,7 @@ from typing import Self
 import httpx
 from pydantic import SecretStr
 
-from ops.embedded import OWNER, EmbeddedPostgres, home_in
+from ops.embedded import OWNER, EmbeddedPostgres, home_in, launcher_command
 from ops.settings import Settings, key_in
 from ops.tokens import token
 
@@ -77,11 +77,14 @@ class Serving:
         return self._process.pid
 
     def start(self) -> None:
-        """Start it on a free port and wait until it is ready; raises NotServing."""
+        """Start it on a free port and wait until it is ready; raises NotServing.
+
+        It ends with the thread that starts it, however that ends.
+        """
         self.port = _free_port()
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "ops", "serve"],
+                launcher_command(Path(sys.executable), ["-m", "ops", "serve"], signal.SIGTERM),
                 env=self._environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,

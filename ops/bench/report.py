@@ -8,7 +8,6 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
-
 SHOWN_MB: Final = 5
 """Smaller processes are watched and written to the file, not printed."""
 
