@@ -163,15 +163,16 @@ class Balances:
         known, pack, append, touch = self._known, _ROW, rows.append, component_blocks.add
         self._batches += 1
         first_stamp = self._batches * _STAMPS
-        before = None
+        last_block = last_occurred = day = -1
+        span = [0, 0]
         for position, occurred, kind, postings in events:
             block = position // BLOCK
             kind_blocks.add(kind << 32 | block)
-            day = occurred // _DAY
-            if before != (block, occurred):
-                before = (block, occurred)
+            if occurred != last_occurred or block != last_block:
+                last_block, last_occurred, day = block, occurred, occurred // _DAY
                 _extend(blocks, block, occurred)
-                _extend(days, day, position)
+                span = _extend(days, day, position)
+            span[1] = position
             stamp = first_stamp + day
             for line, (code, currency, amount) in enumerate(postings):
                 try:
@@ -181,25 +182,10 @@ class Balances:
                     account = known[currency][code]
                 account.balance = balance = account.balance + amount
                 number = account.number
-                append(
-                    pack(
-                        7,
-                        8,
-                        position,
-                        8,
-                        amount,
-                        8,
-                        balance,
-                        8,
-                        occurred,
-                        4,
-                        number,
-                        2,
-                        line,
-                        2,
-                        kind,
-                    )
-                )
+                # fmt: off
+                append(pack(7, 8, position, 8, amount, 8, balance, 8, occurred,
+                            4, number, 2, line, 2, kind))
+                # fmt: on
                 touch(account.facet | block)
                 if account.stamp != stamp:
                     account.stamp = stamp
@@ -209,7 +195,6 @@ class Balances:
                     account.total[0] += amount
                 else:
                     account.total[1] -= amount
-            days[day][1] = position
         append(_COPY_TRAILER)
         return work
 
@@ -337,15 +322,16 @@ class Work(NamedTuple):
     """Day -> first and last position of its entries."""
 
 
-def _extend(ranges: dict[int, list[int]], key: int, value: int) -> None:
-    """Let the range of a key include a value."""
+def _extend(ranges: dict[int, list[int]], key: int, value: int) -> list[int]:
+    """Let the range of a key include a value; return the range."""
     known = ranges.get(key)
     if known is None:
-        ranges[key] = [value, value]
+        known = ranges[key] = [value, value]
     elif value < known[0]:
         known[0] = value
     elif value > known[1]:
         known[1] = value
+    return known
 
 
 def _date(day: int) -> date:

@@ -1,22 +1,40 @@
 """A batch of the journal, folded into the tables of one generation."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
+import msgspec
 import psycopg
 from psycopg import sql
 
 from ledger import catalogue
 from ledger.accounts import parse
-from ledger.core import category_of, stream
+from ledger.core import Event, stream
 from ledger.hands.events import HandPosted
 from ledger.recorder import microseconds
 from projections.balances import Balances, Booked
-from projections.hand_days import HandDays, decode_played
+from projections.hand_days import NOTED, HandDays, decode_played
 from projections.partitions import Partitions
 from projections.schema import FOLLOWED
 from projections.source import Batch
 from projections.streams import Streams
+
+
+class Route:
+    """What is done with the events of one stored name."""
+
+    __slots__ = ("decode", "kind", "moves_money", "note", "of_hand", "topic")
+
+    def __init__(self, topic: str, *, of_hand: bool) -> None:
+        self.topic = topic
+        self.of_hand = of_hand
+        self.kind = 0
+        """Its number; 0 while none of them has moved money."""
+        self.moves_money = True
+        self.note: Callable[[str, Any, int], None] | None = None
+        # A name that is no longer written is read by way of the catalogue's upcasts.
+        self.decode: Callable[[bytes], Any] = partial(catalogue.decode, topic)
 
 
 class Fold:
@@ -31,6 +49,7 @@ class Fold:
         self._balances = Balances(cursor, book)
         self._hand_days = HandDays(book)
         self._streams = {category: Streams(category, book) for category in FOLLOWED}
+        self._routes: dict[str, Route] = {}
         self._kinds: dict[str, int] = {
             name: kind
             for kind, name in cursor.execute(
@@ -54,40 +73,55 @@ class Fold:
         """Decode the batch, and hand each event to those who need it."""
         booked: list[Booked] = []
         transactions: list[tuple[str, str, int]] = []
-        followed = self._streams
-        decode, hand_days = catalogue.decode, self._hand_days
+        routes = self._routes
         last_at, occurred = None, 0
         for stream_id, topic, state, position in batch.rows:
-            if topic == HandPosted.NAME:
-                hand_days.posted(decode_played(state))
+            route = routes.get(topic) or self._route(topic)
+            event = route.decode(state)
+            if route.note is not None:
+                route.note(stream_id, event, position)
+            if not route.moves_money:
                 continue
-            event = decode(topic, state)
             postings = event.postings()
-            of_hand = topic.startswith("hand.")
-            if postings:
-                # The events of a hand share one instant, and mostly one object's worth of work.
-                if event.occurred_at != last_at:
-                    last_at = event.occurred_at
-                    occurred = microseconds(last_at)
-                kind = self._kinds.get(topic) or self._kind(cursor, topic)
-                booked.append((position, occurred, kind, postings))
-                if not of_hand:
-                    transactions.append((network_of(stream_id), event.request_id, position))
-            if of_hand:
-                hand_days.note(stream_id, event, position)
-            else:
-                streams = followed.get(category_of(stream_id))
-                if streams is not None:
-                    streams.note(stream_id, event, position)
+            if not postings:
+                continue
+            if event.occurred_at != last_at:
+                last_at = event.occurred_at
+                occurred = microseconds(last_at)
+            kind = route.kind or self._number(cursor, route)
+            booked.append((position, occurred, kind, postings))
+            if not route.of_hand:
+                transactions.append((network_of(stream_id), event.request_id, position))
         self._write_transactions(cursor, transactions)
         return booked
 
-    def _kind(self, cursor: psycopg.Cursor[Any], topic: str) -> int:
-        kind = self._kinds[topic] = len(self._kinds) + 1
+    def _route(self, topic: str) -> "Route":
+        """Work out once what is done with the events of a stored name."""
+        category = topic.partition(".")[0]
+        event_type = catalogue.EVENTS.get(topic)
+        route = Route(topic, of_hand=category == "hand")
+        if event_type is HandPosted:
+            route.decode, route.note = decode_played, self._hand_days.posted
+            route.moves_money = False
+        else:
+            if event_type is not None:
+                route.decode = msgspec.json.Decoder(event_type).decode
+                route.moves_money = event_type.postings is not Event.postings
+            if category in self._streams:
+                route.note = self._streams[category].note
+            elif event_type in NOTED or event_type is None:
+                route.note = self._hand_days.note
+        route.kind = self._kinds.get(topic, 0)
+        self._routes[topic] = route
+        return route
+
+    def _number(self, cursor: psycopg.Cursor[Any], route: "Route") -> int:
+        route.kind = self._kinds[route.topic] = len(self._kinds) + 1
         cursor.execute(
-            sql.SQL("INSERT INTO {}.kinds VALUES (%s, %s)").format(self._book), (kind, topic)
+            sql.SQL("INSERT INTO {}.kinds VALUES (%s, %s)").format(self._book),
+            (route.kind, route.topic),
         )
-        return kind
+        return route.kind
 
     def _find(self, cursor: psycopg.Cursor[Any], booked: list[Booked]) -> None:
         """Load the batch's accounts, and open the new ones under the partner of their player."""

@@ -52,6 +52,10 @@ SELECT * FROM unnest(%b::text[], %b::text[], %b::date[], %b::text[], %b::text[],
 """
 
 
+NOTED: Final = (HandRaked, JackpotContributed, HandFlagged, HandContested)
+"""The events that are of interest here, besides that a hand was posted."""
+
+
 class HandDays:
     """Sums of a batch, by table and day, and its findings."""
 
@@ -63,7 +67,7 @@ class HandDays:
         self._at: datetime | None = None
         self._day = date.min
 
-    def posted(self, hand: Played | HandPosted) -> None:
+    def posted(self, stream: str, hand: Played | HandPosted, position: int) -> None:
         """Count a hand."""
         self._sums(hand)[0] += 1
 
@@ -75,7 +79,7 @@ class HandDays:
         elif kind is JackpotContributed:
             self._sums(event)[2] += event.amount_minor  # type: ignore[attr-defined]
         elif kind is HandPosted:
-            self.posted(event)  # type: ignore[arg-type]
+            self.posted(stream, event, position)  # type: ignore[arg-type]
         elif kind is HandFlagged or kind is HandContested:
             self._findings.append((position, stream, event))
 
@@ -108,7 +112,7 @@ class HandDays:
         self, cursor: psycopg.Cursor[Any], statement: LiteralString, sums: dict[Any, list[int]]
     ) -> None:
         if sums:
-            rows = [(*key, *sums[key]) for key in sorted(sums)]
+            rows = [(*key, *summed) for key, summed in sums.items()]
             cursor.execute(
                 sql.SQL(statement).format(self._book),
                 [list(column) for column in zip(*rows, strict=True)],

@@ -121,7 +121,7 @@ def run(dsn: str, stop: threading.Event | None = None) -> None:
     while not stop.is_set():
         try:
             follow(dsn, stop)
-        except psycopg.OperationalError as error:
+        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             log.warning("projector lost its connection", error=str(error))
             stop.wait(RETRY_SECONDS)
 
