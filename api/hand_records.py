@@ -29,7 +29,7 @@ from ledger.hands.events import (
     PotAdded,
     hand_stream,
 )
-from ledger.hands.ohh import Hand
+from ledger.hands.ohh import Action, Hand
 from ledger.journal import Recorded, events_of
 from ledger.players.events import PlayerRegistered, player_stream
 from projections import cursors
@@ -221,7 +221,24 @@ class _Shown:
         posted = self._posted
         names = [self._names[seated.player] for seated in posted.players]
         hand = record.unpack(posted.record, posted.dictionary, names)
-        return {"ohh": as_posted(hand)}
+        return {"ohh": as_posted(self._face_down(hand))}
+
+    def _face_down(self, hand: Hand) -> Hand:
+        """Turn the cards of hidden players over, unless they showed them to the table."""
+        hidden = {seated.id for seated in self._posted.players if seated.player in self._hidden}
+        if not hidden:
+            return hand
+
+        def turned(action: Action) -> Action:
+            if action.player_id not in hidden or action.action == "Shows Cards":
+                return action
+            return replace(action, cards=action.cards and ["??"] * len(action.cards))
+
+        rounds = [
+            replace(street, actions=[turned(action) for action in street.actions])
+            for street in hand.rounds
+        ]
+        return replace(hand, rounds=rounds)
 
     def masked(self, content: dict[str, Any]) -> Any:
         """Put the seat for the id of each hidden player, wherever it stands: accounts name it."""

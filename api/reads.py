@@ -13,7 +13,7 @@ from sqlalchemy import exc
 
 from api.auth import Caller
 from api.problems import Problem
-from ledger.journal import Ledger
+from ledger.journal import RECONNECT_SECONDS, Ledger
 from projections import reading
 
 PATIENCE_SECONDS: Final = 3.0
@@ -46,6 +46,7 @@ class Reads:
     def open(self) -> None:
         """Connect; raises when the database does not answer."""
         self._pool.open(wait=True, timeout=30)
+        self._pool.reconnect_timeout = RECONNECT_SECONDS
 
     def close(self) -> None:
         """Let the connections go."""

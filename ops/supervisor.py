@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -157,6 +158,7 @@ class Supervisor:
         self._settings = settings
         self._stop = threading.Event()
         self._stages: list[list[Watched]] = []
+        self._counters: tempfile.TemporaryDirectory[str] | None = None
 
     def run(self) -> None:
         """Run until SIGTERM or SIGINT.
@@ -201,13 +203,22 @@ class Supervisor:
 
     def _api(self, number: int, listener: socket.socket, where: database.Database) -> Watched:
         name = f"api-{number}"
+        told = environment(self._settings, where.application, f"{name}@{socket.gethostname()}")
         process = Process(
             ["-m", "ops.server", str(listener.fileno())],
-            environment(self._settings, where.application, f"{name}@{socket.gethostname()}"),
+            told | self._counting_together(),
             patience_seconds=self._settings.shutdown_seconds + 5,
             descriptors=[listener.fileno()],
         )
         return Watched(name, process)
+
+    def _counting_together(self) -> dict[str, str]:
+        """Let several processes of the API share their counters: a scrape meets any of them."""
+        if self._settings.api_processes == 1:
+            return {}
+        if self._counters is None:
+            self._counters = tempfile.TemporaryDirectory(prefix="cardroom-metrics-")
+        return {"PROMETHEUS_MULTIPROC_DIR": self._counters.name}
 
     def _projector(self, where: database.Database) -> Watched:
         process = Process(
@@ -227,6 +238,9 @@ class Supervisor:
             for watched in stage:
                 watched.part.stop()
                 log.info("stopped", part=watched.name)
+        if self._counters is not None:
+            self._counters.cleanup()
+            self._counters = None
 
     @contextmanager
     def _signals(self) -> Iterator[None]:

@@ -358,10 +358,20 @@ def test_a_booked_hand_is_shown_in_words_and_money(room: Room, game: Game) -> No
 
 def test_to_a_partner_the_players_of_others_are_masked(room: Room, game: Game) -> None:
     hand = game.hand()
+    hand["ohh"]["rounds"][0]["actions"] += [
+        {"action_number": 90, "player_id": 1, "action": "Dealt Cards", "cards": ["Ah", "Ad"]},
+        {"action_number": 91, "player_id": 2, "action": "Dealt Cards", "cards": ["Kh", "Kd"]},
+    ]
     room.hand(hand)
     path = f"/v1/hands/{hand['ohh']['game_number']}"
     answer = room.get(path, role="partner", partner="kerching")
     HandAnswer.model_validate(answer.json())
+    dealt = [
+        action["cards"]
+        for action in answer.json()["record"]["ohh"]["rounds"][0]["actions"]
+        if "cards" in action
+    ]
+    assert dealt == [["Ah", "Ad"], ["??", "??"]]
     assert game.names[0] in answer.text
     assert game.players[0] in answer.text
     assert game.names[1] not in answer.text

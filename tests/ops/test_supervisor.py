@@ -222,12 +222,26 @@ def served(home: Path) -> Iterator[Served]:
         running.end()
 
 
+def counted(served: Served, times: int) -> float:
+    """Ask for what is not there over connections of their own; return how often it was counted."""
+    for _ in range(times):
+        assert served.get("/v1/nothing-here") == 404
+    with urllib.request.urlopen(served.base + "/metrics", timeout=5) as answer:
+        lines = answer.read().decode().splitlines()
+    return sum(
+        float(line.rpartition(" ")[2])
+        for line in lines
+        if line.startswith("cardroom_requests_total") and 'status="404"' in line
+    )
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_a_served_installation_repairs_itself_and_drains(served: Served) -> None:
     assert served.get("/livez") == 200
     assert any(line.startswith("token for auditor: ") for line in served.said)
     assert served.comes_back("/readyz")
 
+    assert counted(served, 12) >= 12, "a scrape shows what all processes answered"
     first, second = served.children("ops.server")
     os.kill(first, signal.SIGKILL)
     os.kill(second, signal.SIGKILL)
