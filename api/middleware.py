@@ -18,6 +18,9 @@ from api.problems import Problem, answer
 HOT: Final = "/v1/hands"
 """The one route that reads its own body, to its own limit, and is logged in samples."""
 
+QUIET: Final = frozenset({"/livez", "/readyz", "/metrics"})
+"""Asked every few seconds by machines, and logged only when they fail."""
+
 DRAINED_BYTES: Final = 32 * 1024 * 1024
 """How much of a body that is too large is read on before the connection is closed on it."""
 
@@ -97,6 +100,8 @@ class EdgeMiddleware:
         route = HOT if hot else getattr(scope.get("route"), "path", "unknown")
         method = scope["method"] if scope["method"] in _METHODS else "other"
         self._metrics.observe(method, route, status, seconds)
+        if scope["path"] in QUIET and 200 <= status < 400:
+            return
         if hot and status < 500:
             self._unlogged += 1
             if self._unlogged < self._log_every:

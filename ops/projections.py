@@ -46,7 +46,8 @@ def rebuild(
 def _rebuilt(dsn: str, *, accept_differences: bool) -> Rebuilt:
     console = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
+    quiet = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
         task = progress.add_task("building")
         return rebuilding.rebuild(
             dsn,

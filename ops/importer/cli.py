@@ -89,7 +89,7 @@ def _run(importer: Importer, files: Iterable[Path], console: Console) -> bool:
         TextColumn("{task.fields[hands]} hands"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console) as progress:
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         try:
             for path in files:
                 task = progress.add_task(path.name, total=path.stat().st_size, hands=0)

@@ -135,6 +135,24 @@ def test_a_request_is_logged_in_one_line() -> None:
     assert line["ms"] > 0
 
 
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics"])
+def test_what_machines_ask_every_few_seconds_is_logged_only_when_it_fails(path: str) -> None:
+    async def not_ready(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 503, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def gone(scope: Scope, receive: Receive, send: Send) -> None:
+        raise ValueError
+
+    with structlog.testing.capture_logs() as lines:
+        run(answering, path=path)
+    assert lines == []
+    with structlog.testing.capture_logs() as lines:
+        run(not_ready, path=path)
+        run(gone, path=path)
+    assert [line.get("status") for line in lines] == [503, None, 500]
+
+
 def test_requests_are_counted_by_route_and_gauges_are_looked_up_at_the_scrape() -> None:
     depth = 3.0
     metrics = Metrics(lambda: [Gauge("cardroom_queue_depth", "Commands that wait.", depth)])
