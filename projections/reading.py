@@ -45,12 +45,22 @@ def engine(dsn: str, *, pool_size: int = 5) -> sa.Engine:
     """Make a pool of reading connections."""
     return sa.create_engine(
         "postgresql+psycopg://",
-        creator=lambda: psycopg.connect(dsn, application_name="cardroom reader"),
+        creator=lambda: _connect(dsn),
         pool_size=pool_size,
         max_overflow=0,
         pool_pre_ping=True,
         isolation_level="REPEATABLE READ",
     )
+
+
+def _connect(dsn: str) -> psycopg.Connection[Any]:
+    connection = psycopg.connect(dsn, application_name="cardroom reader", autocommit=True)
+    # A page takes the first rows of an index, in its order. The planner knows how many entries an
+    # account has on average; of one that has a million it would read all and then sort.
+    connection.execute("SET enable_bitmapscan = off")
+    connection.execute("SET jit = off")
+    connection.autocommit = False
+    return connection
 
 
 @contextmanager

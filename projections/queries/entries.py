@@ -117,6 +117,13 @@ def _window(at: Snapshot, filters: Filters, pinned: int, newest_first: bool) -> 
             found = found.where(days.occurred_day <= filters.occurred_before.astimezone(UTC).date())
         lowest, highest = at.connection.execute(found).one()
         first, last = max(first, lowest or 1), min(last, highest or 0)
+        blocks = sa.select(sa.func.min(_BLOCKS.block), sa.func.max(_BLOCKS.block)).where(
+            _BLOCKS.block.between(first // BLOCK, last // BLOCK), *_in_time(filters, _BLOCKS.block)
+        )
+        lowest, highest = at.connection.execute(blocks).one()
+        if lowest is None:
+            return Window((1, -1), (1, -1), newest_first)
+        first, last = max(first, lowest * BLOCK), min(last, highest * BLOCK + BLOCK - 1)
     return Window((first, -1), (last + 1, -1), newest_first)
 
 
@@ -174,8 +181,9 @@ def _of_accounts(
     merged = (
         sa.select(_LINES.position, _LINES.line, sa.and_(sa.true(), *further).label("passes"))
         .where(_LINES.account == each.c.number, *_within(window))
-        .order_by(*_order(window))
-        .limit(looked_at)
+        .order_by(_order(window)[0])
+        # The index has the positions in order, and no lines: all lines of the last one are taken.
+        .fetch(looked_at, with_ties=True)
         .lateral("merged")
     )
     statement = (
