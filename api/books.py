@@ -11,7 +11,7 @@ from api.clock import now
 from api.edge import Answer, LedgerRoute, PlayerId, edge_of, respond
 from api.positions import Paged, Reached
 from api.rows import row_model, shown
-from api.tables import id_of
+from api.tables import LONGEST_ID, id_of
 from ledger import accounts
 from ledger.core import stream
 from ledger.hands.events import hand_stream
@@ -25,7 +25,7 @@ Auditing = Annotated[Caller, needs(Scope.BOOKS_READ)]
 Balances = Annotated[Caller, needs(Scope.BALANCES_READ)]
 Findings = Annotated[Caller, needs(Scope.FINDINGS_READ)]
 Name = Annotated[str | None, Query(max_length=64)]
-Long = Annotated[str | None, Query(max_length=300)]
+TableName = Annotated[str | None, Query(max_length=LONGEST_ID)]
 At = Annotated[int | None, Query(ge=0, le=2**63 - 1)]
 Instant = Annotated[AwareDatetime | None, Query()]
 
@@ -207,7 +207,7 @@ def list_entries(
     component: Name = None,
     partner: Name = None,
     player: Annotated[PlayerId | None, Query()] = None,
-    table: Long = None,
+    table: TableName = None,
     hand: Annotated[str | None, Query(max_length=128, description="A game number.")] = None,
     request_id: Annotated[
         str | None, Query(max_length=128, description="The Idempotency-Key of a request.")
@@ -273,7 +273,7 @@ def list_findings(
     request: Request,
     caller: Findings,
     paging: Paged,
-    table: Long = None,
+    table: TableName = None,
     *,
     hand: Annotated[str | None, Query(max_length=128, description="A game number.")] = None,
     code: Name = None,

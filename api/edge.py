@@ -16,6 +16,7 @@ from starlette.responses import Response
 from api.auth import Caller, Verifier
 from api.clock import now
 from api.idempotency import FieldDigests, Running, idempotency_key
+from api.middleware import INNER_SLASH
 from api.problems import MEDIA_TYPE, Problem, where
 from api.reads import Reads
 from api.settings import EdgeSettings
@@ -114,6 +115,8 @@ class LedgerRoute(APIRoute):
         handler = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
+            for name, value in request.path_params.items():
+                request.path_params[name] = value.replace(INNER_SLASH, "/")
             strict = StrictRequest(request.scope, request.receive)
             if await strict.body():
                 _require_json(strict)

@@ -14,6 +14,7 @@ from api.edge import Answer, LedgerRoute, edge_of, respond
 from api.events import EventAnswer, described
 from api.problems import Problem
 from api.reads import Connection, head_of
+from api.tables import LONGEST_ID, id_of
 from ledger import catalogue, money
 from ledger.core import Event
 from ledger.hands import record
@@ -373,12 +374,15 @@ WHERE r.retry = 'later'
 def list_waiting_hands(
     request: Request,
     caller: Annotated[Caller, needs(Scope.TABLES_READ)],
-    table: Annotated[str | None, Query(max_length=300, description="Of one table only.")] = None,
+    table: Annotated[
+        str | None, Query(max_length=LONGEST_ID, description="Of one table only.")
+    ] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     cursor: Annotated[str | None, Query(max_length=1000)] = None,
 ) -> Response:
     """List the hands that were refused over the state of the books: post them again later."""
-    listed = cursors.listing("waiting-hands", {"network": caller.network, "table": table})
+    of = id_of(table) if table is not None else None
+    listed = cursors.listing("waiting-hands", {"network": caller.network, "table": of})
     with edge_of(request).reads.snapshot() as connection:
         head = head_of(connection)
         after: list[Any] = ["", ""]
@@ -393,7 +397,7 @@ def list_waiting_hands(
             " ORDER BY r.refused_at, r.hand LIMIT %(limit)s",
             {
                 "network": caller.network,
-                "table": table,
+                "table": of,
                 "at": after[0] or None,
                 "hand": after[1],
                 "limit": limit + 1,

@@ -3,10 +3,12 @@
 Plain ASGI: a middleware of Starlette's own kind costs a task group per request.
 """
 
+import re
 import traceback
 from secrets import token_hex
 from time import perf_counter
 from typing import Final
+from urllib.parse import quote, unquote
 
 import structlog
 from starlette.requests import ClientDisconnect
@@ -25,6 +27,11 @@ DRAINED_BYTES: Final = 32 * 1024 * 1024
 """How much of a body that is too large is read on before the connection is closed on it."""
 
 _METHODS: Final = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+INNER_SLASH: Final = "\ufdd0"
+"""Stands in a path for a slash that is part of a name; no text may contain it."""
+
+_ENCODED_SLASH: Final = re.compile("%2f", re.IGNORECASE)
+
 _VISIBLE = frozenset(map(chr, range(0x21, 0x7F)))
 
 
@@ -48,6 +55,8 @@ class EdgeMiddleware:
         started = perf_counter()
         request_id = _request_id(scope)
         scope["request_id"] = request_id
+        if b"%" in scope.get("raw_path", b""):
+            scope["path"] = _path(scope["raw_path"])
         id_header = (b"x-request-id", request_id.encode())
         status = 0
 
@@ -144,6 +153,11 @@ async def drain(receive: Receive, limit: int = DRAINED_BYTES) -> None:
         left -= len(message.get("body", b""))
         if not message.get("more_body"):
             return
+
+
+def _path(raw_path: bytes) -> str:
+    """Decode a path so that a slash in a name, a key or a number does not divide it."""
+    return unquote(_ENCODED_SLASH.sub(quote(INNER_SLASH), raw_path.decode("latin-1")))
 
 
 def _request_id(scope: Scope) -> str:

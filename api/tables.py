@@ -42,13 +42,16 @@ from ledger.tables.events import TableState, table_id, table_stream
 router = APIRouter(prefix="/v1/tables", tags=["tables"], route_class=LedgerRoute)
 
 EXAMPLE = "Etomo"
+LONGEST_ID = 64 * 4 * 3
+"""Of a name's longest id: every character four bytes, every byte percent-encoded."""
+
 TableName = Annotated[str, Field(min_length=1, max_length=64)]
 GameNumber = Annotated[str, Field(min_length=1, max_length=64)]
 TablePath = Annotated[
     str,
     Path(
         min_length=1,
-        max_length=300,
+        max_length=LONGEST_ID,
         examples=[EXAMPLE],
         description="The table's id: its name, percent-encoded in the path.",
     ),
@@ -529,5 +532,8 @@ def _table(state: TableState, caller: Caller, names: dict[str, str]) -> dict[str
 
 
 def id_of(table: str) -> str:
-    """Return the id of the table of a path, which names it by its id or by its plain name."""
-    return table_id(unquote(table))
+    """Return the id of the table of a path, which names it by its id or by its plain name.
+
+    What can be an id is one: the table named ``%2F`` is found by its id, ``%252F``.
+    """
+    return table if table_id(unquote(table)) == table else table_id(table)

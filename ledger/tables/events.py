@@ -23,6 +23,8 @@ _KEPT = "".join(c for c in map(chr, range(0x20, 0x7F)) if _PLAIN.fullmatch(c))
 
 def table_id(name: str) -> str:
     """Return the id of the table with that name: itself, percent-encoded where it must be."""
+    if name in (".", ".."):  # a path that holds them leads elsewhere
+        return name.replace(".", "%2E")
     if _PLAIN.fullmatch(name):
         return name
     return quote(unicodedata.normalize("NFC", name), safe=_KEPT, errors="surrogatepass")

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import psycopg
@@ -48,6 +49,13 @@ def test_the_same_request_again_answers_the_first_result_and_moves_nothing(
     assert "idempotent-replay" not in first.headers
     assert again.headers["idempotent-replay"] == "true"
     assert bankroll(room, player) == before
+
+
+def test_a_request_is_found_by_its_key_whatever_it_is(room: Room, player: str) -> None:
+    for key in ("order/17", "a%2Fb", "//", "50%", "?#&"):
+        assert room.post("/v1/withdrawals", body(player), role="cashier", key=key).is_success
+        found = room.get(f"/v1/requests/{quote(key, safe='')}", role="cashier")
+        assert (found.status_code, found.json().get("key")) == (200, key)
 
 
 def test_a_refusal_again_is_the_same_refusal(room: Room, player: str) -> None:

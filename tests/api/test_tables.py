@@ -195,8 +195,11 @@ def test_a_table_of_the_same_name_is_refused(room: Room) -> None:
     refused(room.post("/v1/tables", body, role="game-server"), 409, "table-exists")
 
 
-@pytest.mark.parametrize("name", ["Café Ø", "Über: alles", "50% more", "A/B", "日本"])
-def test_a_table_is_found_by_its_id_whatever_its_name(room: Room, name: str) -> None:
+ODD_NAMES = ["Café Ø", "Über: 1/2", "50% more", "A/B", "日本", "../x", "%2f", "é" * 64]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_a_table_is_found_by_its_id_and_by_its_name_whatever_it_is(room: Room, name: str) -> None:
     answer = TableDone.model_validate(
         room.post(
             "/v1/tables",
@@ -214,16 +217,29 @@ def test_a_table_is_found_by_its_id_whatever_its_name(room: Room, name: str) -> 
             role="game-server",
         ).json()
     )
-    found = room.get(f"/v1/tables/{quote(answer.table, safe='')}", role="game-server")
+    for known_as in (answer.table, name):  # encoded as any client encodes a part of a path
+        found = room.get(f"/v1/tables/{quote(known_as, safe='')}", role="game-server")
+        assert found.json()["name"] == name, known_as
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_a_table_named_by_dots_has_an_id_that_a_path_can_hold(room: Room, name: str) -> None:
+    table = room.opened(name)
+    found = room.get(f"/v1/tables/{quote(table, safe='')}", role="game-server")
     assert found.json()["name"] == name
 
 
-@pytest.mark.parametrize("table", ["unheard of", "..", "%00", "%25", "a" * 300])
+def test_a_table_whose_name_looks_like_an_id_is_found_by_its_own_id(room: Room) -> None:
+    first, second = room.opened("C/D"), room.opened("C%2FD")
+    assert (first, second) == ("C%2FD", "C%252FD")
+    for table, name in ((first, "C/D"), (second, "C%2FD")):
+        found = room.get(f"/v1/tables/{quote(table, safe='')}", role="game-server")
+        assert found.json()["name"] == name
+
+
+@pytest.mark.parametrize("table", ["unheard of", "...", "%00", "%25", "a" * 300])
 def test_a_table_that_does_not_exist_is_not_found(room: Room, table: str) -> None:
-    path = f"/v1/tables/{table}"
-    if table == "..":
-        path = "/v1/tables/%2e%2e"
-    answer = room.get(path, role="game-server")
+    answer = room.get(f"/v1/tables/{table}", role="game-server")
     assert answer.status_code == 404
     assert answer.json()["code"] in ("unknown-table", "not-found")
 
