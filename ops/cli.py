@@ -23,6 +23,7 @@ from ops.embedded import DatabaseProblem
 from ops.importer.cli import import_hands
 from ops.importer.run import ImportStopped
 from ops.judge import judge_hands
+from ops.serving import NotServing
 
 app = typer.Typer(
     name="cardroom",
@@ -38,6 +39,7 @@ EXPECTED = (
     migrations.UnusableDatabase,
     supervisor.GaveUp,
     ImportStopped,
+    NotServing,
     OSError,
 )
 """What is reported in a line, and not as a defect."""

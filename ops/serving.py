@@ -27,6 +27,8 @@ from ops.tokens import token
 START_SECONDS = 120
 STOP_SECONDS = 60
 HOST = "127.0.0.1"
+LAST_LINES = 10
+LONGEST_LINE = 300
 
 
 class NotServing(Exception):
@@ -153,7 +155,10 @@ class Serving:
             return False
 
     def _last_lines(self) -> str:
-        return "\n".join(self._log.read_text(errors="replace").splitlines()[-20:])
+        lines = self._log.read_text(errors="replace").splitlines()[-LAST_LINES:]
+        return "\n".join(
+            line if len(line) < LONGEST_LINE else f"... {line[-LONGEST_LINE:]}" for line in lines
+        )
 
 
 @contextmanager

@@ -48,6 +48,7 @@ PAUSE: Final = timedelta(seconds=15)
 """Between the starts of two hands of the room."""
 
 IDLE_HAS: Final = 20_000
+"""What somebody who sits nowhere has at least: more than any table lets him bring."""
 
 
 class Posted(NamedTuple):
@@ -123,6 +124,16 @@ class Floor:
         """Let everybody leave."""
         for seat, sitting in list(table.seats.items()):
             self.carry_out(Move("leave", table.name, sitting.player, seat, sitting.chips))
+
+    def with_a_free_seat(self, name: str) -> Table:
+        """Return a table after making sure that somebody sits there, and that not all do."""
+        table = self.room.tables[name]
+        while not table.seats:
+            self.settle(table)
+        if table.free_seat() is None:
+            seat, sitting = next(iter(table.seats.items()))
+            self.carry_out(Move("leave", name, sitting.player, seat, sitting.chips))
+        return table
 
     def idle(self) -> Patron:
         """Return a player who sits nowhere and could."""

@@ -9,7 +9,7 @@ from uuid import UUID
 from ops.client import Answer
 from ops.demo.cashier import REAL, Cashier, Patron
 from ops.demo.desks import WARRANTIES, Desks
-from ops.demo.floor import Floor, path_of
+from ops.demo.floor import IDLE_HAS, Floor, path_of
 from ops.simulator.record import encode
 
 TOO_MANY_HANDS: Final = 1_001
@@ -156,7 +156,7 @@ def at_the_cashier(desks: Desks, cashier: Cashier, patrons: list[Patron]) -> Ite
 
 def at_the_tables(desks: Desks, floor: Floor, idle: Patron) -> Iterator[Case]:
     """Seats and chips. ``idle`` sits nowhere and is suspended on the way."""
-    table = next(one for one in floor.room.tables.values() if one.free_seat() and one.seats)
+    table = floor.with_a_free_seat("Vallmo")
     taken, sitting = next(iter(table.seats.items()))
     patron = floor.cashier.patrons[sitting.player]
     free = table.free_seat()
@@ -173,7 +173,7 @@ def at_the_tables(desks: Desks, floor: Floor, idle: Patron) -> Iterator[Case]:
     yield Case("a taken seat", "seat-taken", buying(seat=taken))
     yield Case("a second seat", "player-already-seated", buying(player=patron.player))
     yield Case("less than the minimum", "buy-in-too-small", buying(amount_minor=1))
-    yield Case("more than the maximum", "buy-in-too-large", buying("Vallmo", amount_minor=10**6))
+    yield Case("more than the maximum", "buy-in-too-large", buying(amount_minor=IDLE_HAS))
     yield Case("a table that is not there", "unknown-table", buying("Nowhere"))
     closing = {"name": "Closing", "game": "Holdem", "bet_type": "NL", "currency": REAL, "size": 6}
     stakes = {"small_blind_minor": 50, "big_blind_minor": 100, "max_buy_in_minor": 9_000}
