@@ -136,7 +136,6 @@ STREAMS: Final = (
         for payment in ("deposit", "withdrawal")
     )
     + """
-CREATE UNIQUE INDEX players_player ON {book}.players (player);
 CREATE INDEX players_partner ON {book}.players (network, partner, player);
 CREATE UNIQUE INDEX players_network ON {book}.players (network, player);
 CREATE UNIQUE INDEX tables_network ON {book}.tables (network, table_id);

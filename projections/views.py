@@ -212,7 +212,7 @@ BANKROLLS: Final = View(
              AS debt_minor
       FROM {book}.accounts a
       JOIN {book}.components c USING (component)
-      LEFT JOIN {book}.players p USING (player)
+      LEFT JOIN {book}.players p ON p.network = a.network AND p.player = a.player
      WHERE a.player IS NOT NULL GROUP BY a.network, a.player, p.partner, a.currency
     """,
     {

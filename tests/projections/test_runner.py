@@ -208,3 +208,16 @@ def test_partitions_are_there_before_they_are_needed(
     assert names == (last // 100 + 2,)
     assert entries is not None
     assert entries[0] > last - 3
+
+
+def test_networks_that_use_the_same_ids_are_kept_apart(dsn: str) -> None:
+    for network in ("harbour", "import-harbour"):
+        write(dsn, Room(1, network=network).day(tables=1, hands=5))
+    project(dsn)
+    with psycopg.connect(dsn) as connection:
+        rows = connection.execute(
+            "SELECT player, currency, partner, cash_minor, pending_minor, chips_minor,"
+            " array_agg(network ORDER BY network) FROM book.bankrolls GROUP BY 1, 2, 3, 4, 5, 6"
+        ).fetchall()
+    assert len(rows) == 4
+    assert all(networks == ["harbour", "import-harbour"] for *_, networks in rows)
