@@ -37,7 +37,7 @@ class Reads:
             timeout=PATIENCE_SECONDS,
             kwargs={"application_name": "reads"},
             configure=_configure,
-            check=ConnectionPool.check_connection,
+            check=self._check,
             name="reads",
         )
         self._book = reading.engine(dsn, pool_size=connections)
@@ -79,6 +79,15 @@ class Reads:
                 yield connection
         except (PoolTimeout, psycopg.OperationalError, psycopg.InterfaceError) as fault:
             raise Problem("database-unavailable", "the database does not answer") from fault
+
+    def _check(self, connection: Connection) -> None:
+        """Find out whether a connection still lives; raises when it does not."""
+        try:
+            ConnectionPool.check_connection(connection)
+        except Exception:
+            # Those that were lost with it are replaced at once, not found out one by one.
+            self._pool.drain()
+            raise
 
     def state(self, stream: str) -> tuple[Any, int]:
         """Fold a stream as it is now; its state (None without events) and a position.

@@ -17,6 +17,7 @@ import structlog
 from eventsourcing.application import AggregateNotFoundError, Application
 from eventsourcing.persistence import Mapper, PersistenceError, StoredEvent
 from psycopg.conninfo import conninfo_to_dict
+from psycopg_pool import ConnectionPool
 
 from ledger import catalogue, recorder
 from ledger.core import Command, Decision, Event, Keep, Refused, category_of
@@ -36,6 +37,13 @@ SNAPSHOT_EVERY: Final = 500
 
 PATIENCE_SECONDS: Final = 5.0
 """How long a batch waits for a database that does not answer, before it is answered itself."""
+
+RECONNECT_SECONDS: Final = 1
+"""How long a pool tries by itself to connect, and how long a load waits for it.
+
+After that whoever needs a connection next tries again. Left alone a pool waits twice as long each
+time: long after the database is back.
+"""
 
 _LOST: Final = (psycopg.OperationalError, psycopg.InterfaceError, PersistenceError)
 
@@ -132,7 +140,7 @@ class Ledger(Application[str]):
     def at(cls, dsn: str) -> "Ledger":
         """Open the ledger of a database, wired by the library's own settings."""
         where = conninfo_to_dict(dsn)
-        return cls(
+        ledger = cls(
             env={
                 "PERSISTENCE_MODULE": "ledger.recorder:Factory",
                 "MAPPER_TOPIC": "ledger.journal:LedgerMapper",
@@ -145,11 +153,31 @@ class Ledger(Application[str]):
                 "POSTGRES_USER": str(where.get("user", "")),
                 "POSTGRES_PASSWORD": str(where.get("password", "")),
                 "POSTGRES_MAX_OVERFLOW": "4",
+                "POSTGRES_CONNECT_TIMEOUT": str(RECONNECT_SECONDS),
             }
         )
+        ledger.pool.reconnect_timeout = RECONNECT_SECONDS
+        return ledger
+
+    @property
+    def pool(self) -> ConnectionPool[Any]:
+        """The library's connections."""
+        assert isinstance(self.factory, recorder.Factory)
+        return self.factory.datastore.pool
 
     def load(self, stream: str) -> tuple[Any, int]:
-        """Fold a stream from its last snapshot on; (None, 0) when it has no events."""
+        """Fold a stream from its last snapshot on; (None, 0) when it has no events.
+
+        Raises PersistenceError when the database does not answer.
+        """
+        try:
+            return self._load(stream)
+        except PersistenceError:
+            # When one connection was lost with its server, the others in the pool were too.
+            self.pool.drain()
+            return self._load(stream)
+
+    def _load(self, stream: str) -> tuple[Any, int]:
         evolve = catalogue.STREAMS[category_of(stream)].evolve
         try:
             loaded: Envelope = self.repository.get(stream, projector_func=_projector(evolve))

@@ -6,10 +6,12 @@ a stream, reading by position, subscribing) is the library's own.
 """
 
 import hashlib
+import inspect
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from struct import Struct
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
+from uuid import UUID
 
 import psycopg
 from eventsourcing.persistence import (
@@ -166,6 +168,11 @@ def end(cursor: psycopg.Cursor[Any], commit: Commit | None, *, writer: str) -> N
     cursor.execute(statement, prepare=False, binary=False)
 
 
+# The library tries a read ten times, pausing between: two seconds and more, for which the append
+# lock may be held. Ours is tried once, and whoever asked decides what to do.
+_select_events: Final = inspect.unwrap(PostgresAggregateRecorder.select_events)
+
+
 class LedgerRecorder(PostgresApplicationRecorder):
     """The library's recorder, appending as this module does; tables come from migrations."""
 
@@ -177,6 +184,10 @@ class LedgerRecorder(PostgresApplicationRecorder):
 
     def create_table(self) -> None:
         """Do nothing: all tables are created by migrations."""
+
+    def select_events(self, originator_id: UUID | str, **which: Any) -> Sequence[StoredEvent]:
+        """Read a stream."""
+        return cast("Sequence[StoredEvent]", _select_events(self, originator_id, **which))
 
     def insert_events(
         self, stored_events: Sequence[StoredEvent], **kwargs: Any
@@ -214,6 +225,10 @@ class SnapshotRecorder(PostgresAggregateRecorder):
 
     def create_table(self) -> None:
         """Do nothing: all tables are created by migrations."""
+
+    def select_events(self, originator_id: UUID | str, **which: Any) -> Sequence[StoredEvent]:
+        """Read a stream's snapshot."""
+        return cast("Sequence[StoredEvent]", _select_events(self, originator_id, **which))
 
     def insert_events(
         self, stored_events: Sequence[StoredEvent], **kwargs: Any

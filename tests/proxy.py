@@ -21,6 +21,7 @@ class Proxy:
         self.port: int = self._listener.getsockname()[1]
         self._armed = threading.Event()
         self._words = b"COMMIT"
+        self._away = threading.Event()
         self.lost = 0
         self._open: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
@@ -36,6 +37,15 @@ class Proxy:
         for end in ends:
             _close(end)
 
+    def leave(self) -> None:
+        """Close every connection, and all that come, until ``come_back``."""
+        self._away.set()
+        self.drop()
+
+    def come_back(self) -> None:
+        """Pass on what connects from now on."""
+        self._away.clear()
+
     def close(self) -> None:
         _close(self._listener)
         self.drop()
@@ -50,6 +60,9 @@ class Proxy:
         while True:
             try:
                 client, _ = self._listener.accept()
+                if self._away.is_set():
+                    _close(client)
+                    continue
                 server = self._connect()
             except OSError:
                 return

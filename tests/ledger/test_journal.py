@@ -1,6 +1,8 @@
 """The journal on a real PostgreSQL: retries, concurrency, lost acknowledgements, defects."""
 
+import contextlib
 import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -8,12 +10,13 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
+from eventsourcing.persistence import PersistenceError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from ledger import recorder
 from ledger.cashier.commands import AnnounceDeposit, RequestWithdrawal
 from ledger.core import Book, Command, Decision
-from ledger.journal import SNAPSHOT_EVERY, Journal, Outcome, Submission, events_of
+from ledger.journal import SNAPSHOT_EVERY, Journal, Ledger, Outcome, Submission, events_of
 from ledger.players.commands import RegisterPlayer, SuspendPlayer
 from ledger.players.events import PlayerState, player_stream
 from ledger.rulebooks import shipped_texts
@@ -289,6 +292,34 @@ def test_a_database_that_stays_away_is_said_and_books_nothing(
     assert away.refusal is not None
     assert (away.refusal.code, away.refusal.retry) == ("database-unavailable", "later")
     assert bankroll(journal) == 100
+
+
+def test_a_load_does_not_wait_long_for_a_database_that_is_away_nor_for_one_that_is_back(
+    journal: Journal, dsn: str
+) -> None:
+    where = conninfo_to_dict(dsn)
+    stream = player_stream(NETWORK, ALICE)
+    with Proxy(str(where["host"]), int(str(where["port"]))) as proxy:
+        ledger = Ledger.at(make_conninfo(dsn, host="127.0.0.1", port=proxy.port))
+        loaded = ledger.load(stream)
+        proxy.leave()
+        began = time.monotonic()
+        while time.monotonic() - began < 4:
+            with pytest.raises(PersistenceError):
+                ledger.load(stream)
+        # The append lock may be held meanwhile: the library's own ten attempts take 50 seconds.
+        assert time.monotonic() - began < 15
+        proxy.come_back()
+        began = time.monotonic()
+        assert _sooner_or_later(ledger, stream) == loaded
+        assert time.monotonic() - began < 5
+        ledger.close()
+
+
+def _sooner_or_later(ledger: Ledger, stream: str) -> Any:
+    while True:
+        with contextlib.suppress(PersistenceError):
+            return ledger.load(stream)
 
 
 def test_a_stream_loaded_from_its_snapshot_is_what_replaying_it_gives(
