@@ -262,7 +262,10 @@ class Floor:
 
     def waiting(self, name: str) -> Answer:
         """Post two hands in the wrong order: the later one waits until the books allow it."""
-        first, second = self.next_hand(name), self.next_hand(name)
+        first = self.next_hand(name)
+        while (second := self.room.deal(self.room.tables[name])) is None:
+            self.post_each([first])
+            first = self.next_hand(name)
         refused = self.desks.floor.post_hand(encode(second.record))
         self.post_each([first, second])
         return refused
