@@ -27,12 +27,12 @@ def seed() -> int:
 
 
 @pytest.fixture
-def tell(request: pytest.FixtureRequest, seed: int) -> Callable[[str], None]:
-    """Say something at the end of the run, with the name of the test and the seed."""
-    lines = request.config.stash.setdefault(TOLD, [])
-    name = request.node.name
-    lines.append(f"{name}: CARDROOM_KILL_SEED={seed}")
-    return lambda line: lines.append(f"{name}: {line}")
+def tell(request: pytest.FixtureRequest, seed: int, rounds: int) -> Callable[[str], None]:
+    """Say something at the end of the run, under the name of the test."""
+    head = f"CARDROOM_KILL_SEED={seed} CARDROOM_KILL_ROUNDS={rounds}"
+    lines = request.config.stash.setdefault(TOLD, [head])
+    lines.append(request.node.name)
+    return lambda line: lines.append(f"    {line}")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -14,7 +14,7 @@ from ops.supervisor import INSTANT_ENDS, INSTANT_SECONDS
 API, PROJECTOR, POSTGRESQL = "ops.server", "ops.projector", "-D"
 """Words of their command lines, by which the supervisor's children are told apart."""
 
-GONE_SECONDS = 20.0
+GONE_SECONDS = 60.0
 START_SECONDS = 60.0
 
 

@@ -25,8 +25,8 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="looks into other processes"),
 ]
 
-SECONDS = 12.0
-AT_LEAST = 300
+SECONDS = 8.0
+AT_LEAST = 200
 """Requests that two processes must have answered for the test to have shown anything."""
 
 COMMIT_OF_THE_JOURNAL = b"NOTIFY"
