@@ -1,10 +1,11 @@
 """The books: what is owed and what covers it, every entry, every balance, every finding."""
 
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from api.auth import Caller, Scope, needs
 from api.clock import now
@@ -27,7 +28,16 @@ Findings = Annotated[Caller, needs(Scope.FINDINGS_READ)]
 Name = Annotated[str | None, Query(max_length=64)]
 TableName = Annotated[str | None, Query(max_length=LONGEST_ID)]
 At = Annotated[int | None, Query(ge=0, le=2**63 - 1)]
-Instant = Annotated[AwareDatetime | None, Query()]
+
+
+def _in_utc(instant: datetime) -> datetime:
+    try:
+        return instant.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("not between the years 1 and 9999 in UTC") from None
+
+
+Instant = Annotated[Annotated[AwareDatetime, AfterValidator(_in_utc)] | None, Query()]
 
 _RENAMED = {"code": "account", "table_id": "table"}
 _INTERNAL = ("account", "kind")

@@ -1,23 +1,25 @@
 """What every route shares: strict JSON in, commands carried out once, answers and problems out."""
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Container, Coroutine, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import Annotated, Any, Final, NamedTuple, TypedDict
 
 import msgspec
 from fastapi import Depends, Request
+from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import compile_path
 
 from api.auth import Caller, Verifier
 from api.clock import now
 from api.idempotency import FieldDigests, Running, idempotency_key
 from api.middleware import INNER_SLASH
-from api.problems import MEDIA_TYPE, Problem, where
+from api.problems import MEDIA_TYPE, Problem, encoded, where
 from api.reads import Reads
 from api.settings import EdgeSettings
 from ledger import money
@@ -109,12 +111,14 @@ class StrictRequest(Request):
 
 
 class LedgerRoute(APIRoute):
-    """A route whose body is JSON of that content type and is read strictly."""
+    """A route whose query and whose body, JSON of that content type, are read strictly."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()
+        parameters = frozenset(_parameters(self.dependant))
 
         async def handle(request: Request) -> Response:
+            check_query(request.query_params.multi_items(), parameters)
             for name, value in request.path_params.items():
                 request.path_params[name] = value.replace(INNER_SLASH, "/")
             strict = StrictRequest(request.scope, request.receive)
@@ -127,7 +131,33 @@ class LedgerRoute(APIRoute):
         return handle
 
 
+def _parameters(dependant: Dependant) -> Iterator[str]:
+    """Return the names of the query parameters that a route takes, its dependencies' included."""
+    yield from (parameter.alias for parameter in dependant.query_params)
+    for needed in dependant.dependencies:
+        yield from _parameters(needed)
+
+
+def check_query(given: Sequence[tuple[str, str]], known: Container[str]) -> None:
+    """Refuse a parameter that nobody reads: a filter that is misspelt would show everything.
+
+    Raises unknown-field; invalid-value for one that is given twice, or holds a NUL, which
+    PostgreSQL takes for no text at all.
+    """
+    seen: set[str] = set()
+    for name, value in given:
+        if name not in known:
+            raise Problem("unknown-field", "no such parameter", field=name)
+        if name in seen:
+            raise Problem("invalid-value", "given more than once", field=name)
+        if "\0" in value:
+            raise Problem("invalid-value", "no text holds a NUL", field=name)
+        seen.add(name)
+
+
 def _require_json(request: Request) -> None:
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise encoded()
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise Problem(
@@ -274,11 +304,23 @@ async def on_http_exception(request: Request, error: Exception) -> Response:
     if error.status_code == 405:
         problem = Problem("method-not-allowed", f"{request.method} is not one of this path's")
         problem.headers.update(error.headers or {})
+        if methods := _methods(request):
+            problem.headers["Allow"] = ", ".join(methods)
     elif error.status_code == 404:
         problem = Problem("not-found", "nothing is kept under this path")
     else:
         problem = Problem("malformed-json", "the body cannot be read")
     return await on_problem(request, problem)
+
+
+def _methods(request: Request) -> list[str]:
+    """Return the methods of a path; the framework knows those of its first route alone."""
+    return sorted(
+        method.upper()
+        for path, operations in request.app.openapi()["paths"].items()
+        if compile_path(path)[0].match(request.scope["path"])
+        for method in operations
+    )
 
 
 async def on_invalid_cursor(request: Request, error: Exception) -> Response:

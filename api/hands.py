@@ -19,9 +19,9 @@ from starlette.types import Receive, Scope, Send
 from api import auth
 from api.auth import Caller
 from api.clock import now
-from api.edge import Edge, problem_of
+from api.edge import Edge, check_query, problem_of
 from api.middleware import drain, too_large
-from api.problems import Problem
+from api.problems import Problem, encoded
 from api.settings import EdgeSettings
 from ledger.core import Refused
 from ledger.hands import ohh
@@ -141,6 +141,8 @@ def _content_headers(headers: Iterable[tuple[bytes, bytes]]) -> tuple[bytes, int
             media_type = value.partition(b";")[0].strip().lower()
         elif name == b"content-length" and value.isdigit():
             length = int(value)
+        elif name == b"content-encoding" and value.lower() != b"identity":
+            raise encoded()
     if media_type not in (JSON, NDJSON):
         raise Problem("unsupported-media-type", f"send {' or '.join(ACCEPTED)}", accepted=ACCEPTED)
     return media_type, length
@@ -177,11 +179,11 @@ def _within(body: bytes, limit: int) -> bytes:
 
 
 def _options(query: bytes) -> Options:
-    given = dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True))
-    dry_run = given.pop("dry_run", "false")
-    rulebook, on = given.pop("rulebook", None), given.pop("on", None)
-    for name in given:
-        raise Problem("unknown-field", "no such parameter", field=name)
+    pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+    check_query(pairs, Options._fields)
+    given = dict(pairs)
+    dry_run = given.get("dry_run", "false")
+    rulebook, on = given.get("rulebook"), given.get("on")
     if dry_run not in ("true", "false"):
         raise Problem("invalid-value", "true or false", field="dry_run")
     if dry_run == "false" and (rulebook is not None or on is not None):

@@ -44,12 +44,14 @@ class Lag(NamedTuple):
     seconds: float
 
 
+@router.head("/livez", include_in_schema=False)
 @router.get("/livez", response_model=Alive, summary="Does the process live?")
 async def livez() -> Response:
     """Answer as long as the process can; a failure means: restart it."""
     return respond({"status": "alive"})
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get(
     "/readyz",
     response_model=Readiness,

@@ -71,7 +71,7 @@ EDGE: Final[dict[str, ProblemType]] = {
         413, "after-fix", "The body is larger than the limit named in `limit_bytes`."
     ),
     "unsupported-media-type": ProblemType(
-        415, "after-fix", "The Content-Type is none of those that the path reads."
+        415, "after-fix", "The body is compressed, or its Content-Type none that the path reads."
     ),
     "missing-field": ProblemType(422, "after-fix", "A field that the request needs is absent."),
     "unknown-field": ProblemType(422, "after-fix", "A field is not one of the request's."),
@@ -187,6 +187,11 @@ class Problem(Exception):
             yield b"www-authenticate", b'Bearer realm="cardroom-ledger"'
         for name, value in self.headers.items():
             yield name.lower().encode("latin-1"), value.encode("latin-1")
+
+
+def encoded() -> Problem:
+    """The problem of a body that is compressed."""
+    return Problem("unsupported-media-type", "send the body without Content-Encoding")
 
 
 def title(code: str) -> str:

@@ -1,12 +1,15 @@
 """Which version of a rulebook judges a transaction."""
 
+import re
 from datetime import date
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from ledger.core import Book, Kind, Refused
 from ledger.rulebooks.events import RulebookState, rulebook_stream
 from ledger.rulebooks.loader import parse
 from ledger.rulebooks.schema import Rulebook
+
+_NAME: Final = re.compile(r"[a-z0-9-]{1,64}")
 
 
 class UnknownRulebook(Refused):
@@ -21,7 +24,10 @@ def adopted(book: Book, network: str, name: str, day: date) -> Rulebook:
 
     Raises UnknownRulebook.
     """
-    state: RulebookState | None = book.get(rulebook_stream(network, name))
+    # What is no name is not looked for: hands name rulebooks too, and may hold anything.
+    state: RulebookState | None = (
+        book.get(rulebook_stream(network, name)) if _NAME.fullmatch(name) else None
+    )
     if state is None:
         raise UnknownRulebook(f"no rulebook {name!r} has been adopted", field="rulebook")
     version = state.in_force(day)

@@ -106,6 +106,23 @@ def test_a_path_or_a_method_that_does_not_exist_is_a_problem_too(
         assert answer.headers["allow"]
 
 
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [("/v1/tables", "GET, POST"), ("/v1/hands", "POST"), ("/v1/players/x/close", "POST")],
+)
+def test_a_method_that_a_path_lacks_is_answered_with_those_that_it_has(
+    room: Room, path: str, allowed: str
+) -> None:
+    answer = room.http.request("DELETE", path)
+    refused(answer, 405, "method-not-allowed")
+    assert answer.headers.get_list("allow") == [allowed]
+
+
+@pytest.mark.parametrize("path", ["/livez", "/readyz"])
+def test_a_load_balancer_may_ask_for_the_head_alone(room: Room, path: str) -> None:
+    assert room.http.head(path).status_code == room.http.get(path).status_code
+
+
 def test_a_problems_type_leads_to_its_meaning(room: Room) -> None:
     problem = refused(room.http.get("/v1/requests/x"), 401, "token-missing")
     meaning = room.http.get(problem["type"]).json()

@@ -150,6 +150,9 @@ def test_a_partner_reads_only_its_own_players_money(played: Room) -> None:
     assert days["days"] == []
 
 
+_BEYOND = ("invalid-value", "occurred_from")
+
+
 @pytest.mark.parametrize(
     ("path", "query", "code", "field"),
     [
@@ -165,6 +168,12 @@ def test_a_partner_reads_only_its_own_players_money(played: Room) -> None:
         ("/v1/entries", {"position_from": 10**30}, "invalid-value", "position_from"),
         ("/v1/entries", {"occurred_from": "2013-05-01T00:00:00"}, "invalid-value", "occurred_from"),
         ("/v1/entries", {"occurred_from": "yesterday"}, "invalid-value", "occurred_from"),
+        ("/v1/entries", {"playr": "misspelt"}, "unknown-field", "playr"),
+        ("/v1/entries", {"limit": [5, 7]}, "invalid-value", "limit"),
+        ("/v1/entries", {"account": "a\0b"}, "invalid-value", "account"),
+        ("/v1/entries", {"occurred_from": "0001-01-01T00:00:00+01:00"}, *_BEYOND),
+        ("/v1/entries", {"occurred_from": "9999-12-31T23:59:59-01:00"}, *_BEYOND),
+        ("/v1/findings", {"hand": "\0"}, "invalid-value", "hand"),
         ("/v1/bankrolls", {"cursor": "eyJhIjoxfQ"}, "invalid-cursor", "cursor"),
         ("/v1/tables", {"status": "broken"}, "invalid-value", "status"),
         ("/v1/trial-balance", {"at_least": "now"}, "invalid-value", "at_least"),

@@ -1,6 +1,7 @@
 """Posting hands: one, many, again, wrong, too many; and reading them back."""
 
 import copy
+import gzip
 import itertools
 import json
 import socket
@@ -304,6 +305,9 @@ def test_a_dry_run_may_name_rulebook_and_day(room: Room, game: Game) -> None:
     assert (early["verdict"], posted["verdict"]) == ("ok", "ok")
     unknown = room.hand(hand, query="?dry_run=true&rulebook=unheard-of")
     refused(unknown, 404, "unknown-rulebook", field="rulebook")
+    for name in ("\0", "../entraction", "x" * 64):
+        named = game.hand(table_name="Not on the books", x_rulebook=name)
+        refused(room.hand(named, query="?dry_run=true"), 404, "unknown-rulebook")
 
 
 @pytest.mark.parametrize(
@@ -316,6 +320,8 @@ def test_a_dry_run_may_name_rulebook_and_day(room: Room, game: Game) -> None:
         ("?dry_run=true&on=tomorrow", "invalid-value", "on"),
         ("?dry_run=true&on=2013-13-01", "invalid-value", "on"),
         ("?dryrun=true", "unknown-field", "dryrun"),
+        ("?dry_run=true&dry_run=false", "invalid-value", "dry_run"),
+        ("?dry_run=true&rulebook=%00", "invalid-value", "rulebook"),
     ],
 )
 def test_a_query_that_is_not_understood_is_refused(
@@ -393,6 +399,21 @@ def test_a_body_of_another_type_is_refused(room: Room, game: Game, content_type:
     refused(
         answer, 415, "unsupported-media-type", accepted=["application/json", "application/x-ndjson"]
     )
+
+
+def test_a_compressed_body_is_refused_for_that_reason(room: Room) -> None:
+    body = gzip.compress(b"{}")
+    for path in ("/v1/hands", "/v1/tables"):
+        headers = {
+            "Authorization": f"Bearer {room.token('game-server')}",
+            "Content-Type": "application/json",
+            "Content-Encoding": "gzip",
+            "Idempotency-Key": "compressed",
+        }
+        problem = refused(
+            room.http.post(path, headers=headers, content=body), 415, "unsupported-media-type"
+        )
+        assert "Content-Encoding" in problem["detail"]
 
 
 @pytest.mark.parametrize("role", ["cashier", "support", "auditor", "partner", "compliance"])
