@@ -3,9 +3,6 @@
 from pathlib import Path
 
 import psycopg
-from alembic import command
-from alembic.config import Config
-from alembic.script import ScriptDirectory
 from psycopg.sql import SQL
 
 import migrations
@@ -24,6 +21,11 @@ def migrate(dsn: str) -> str:
     The connection must be the owner's. Returns the revision that the database is at; a database
     that is up to date is left as it is. Raises UnusableDatabase.
     """
+    # Here, because it takes a third of a second, and most commands migrate nothing.
+    from alembic import command
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
     try:
         with psycopg.connect(dsn) as connection:
             version = connection.info.server_version
