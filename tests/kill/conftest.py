@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import sys
 from collections.abc import Callable, Iterator
 from random import Random
 
@@ -12,6 +13,7 @@ from ops.serving import Serving, temporary_folder
 from tests.kill.room import Room
 
 TOLD = pytest.StashKey[list[str]]()
+LOGGED_LINES = 40
 
 
 @pytest.fixture(scope="session")
@@ -27,12 +29,20 @@ def seed() -> int:
 
 
 @pytest.fixture
-def tell(request: pytest.FixtureRequest, seed: int, rounds: int) -> Callable[[str], None]:
-    """Say something at the end of the run, under the name of the test."""
+def tell(request: pytest.FixtureRequest, seed: int, rounds: int) -> Iterator[Callable[[str], None]]:
+    """Say something at the end of the run, under the name of the test.
+
+    What the installation logged last is shown with a test that fails.
+    """
     head = f"CARDROOM_KILL_SEED={seed} CARDROOM_KILL_ROUNDS={rounds}"
     lines = request.config.stash.setdefault(TOLD, [head])
     lines.append(request.node.name)
-    return lambda line: lines.append(f"    {line}")
+    yield lambda line: lines.append(f"    {line}")
+    rooms = [request.getfixturevalue(n) for n in ("room", "far_room") if n in request.fixturenames]
+    for room in rooms:
+        logged = (room.serving.data_dir / "serve.log").read_text(errors="replace").splitlines()
+        said = [line for line in logged if not line.startswith("token ")]
+        sys.stdout.write("\n".join(line[:1000] for line in said[-LOGGED_LINES:]))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

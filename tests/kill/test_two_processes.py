@@ -70,10 +70,16 @@ def far(postgres: Server, seed: int) -> Iterator[Far]:
             connection.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
 
 
+@pytest.fixture
+def far_room(far: Far) -> Room:
+    """The room of the two processes."""
+    return far.room
+
+
 def test_two_processes_on_the_same_tables_lose_double_and_refuse_nothing(
-    far: Far, tell: Callable[[str], None]
+    far: Far, far_room: Room, tell: Callable[[str], None]
 ) -> None:
-    room = far.room
+    room = far_room
     room.crowd.go()
     time.sleep(SECONDS)
     tell(room.prove())
@@ -90,9 +96,9 @@ def test_two_processes_on_the_same_tables_lose_double_and_refuse_nothing(
 
 
 def test_lost_acknowledgements_of_the_database_lose_and_double_nothing(
-    far: Far, rounds: int, tell: Callable[[str], None]
+    far: Far, far_room: Room, rounds: int, tell: Callable[[str], None]
 ) -> None:
-    room, proxy = far.room, far.proxy
+    room, proxy = far_room, far.proxy
     room.crowd.go(exact=False)
     for number in range(rounds):
         time.sleep(room.rng.uniform(0.05, 0.5))
