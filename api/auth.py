@@ -192,7 +192,8 @@ def issue(
 ) -> str:
     """Sign a token of a role, or of scopes of its own; a partner's token names the partner.
 
-    Raises ValueError for an unknown role and for a partner role without its partner.
+    Raises ValueError for an unknown role, for a partner role without its partner, and for a name
+    that no token may carry.
     """
     if role is not None and role not in ROLES:
         raise ValueError(f"no role {role!r}: one of {', '.join(ROLES)}")
@@ -210,6 +211,10 @@ def issue(
     }
     if partner:
         claims["partner"] = partner
+    try:
+        msgspec.convert({**claims, "exp": (at + lifetime).timestamp()}, _Claims)
+    except msgspec.ValidationError as fault:
+        raise ValueError(f"a token that would not be accepted: {fault}") from None
     return jwt.encode(claims, key, algorithm=algorithm)
 
 

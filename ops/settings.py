@@ -7,15 +7,29 @@ The limits of the API are in ``api.settings``; ``cardroom settings`` prints all 
 import os
 import secrets
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, SecretStr, ValidationError, model_validator
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from pydantic import AfterValidator, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from api.auth import Algorithm
 from api.settings import HexKey
 
 KEY_BYTES = 32
+
+
+def _is_connection_string(url: SecretStr) -> SecretStr:
+    try:
+        conninfo_to_dict(url.get_secret_value())
+    except psycopg.Error:
+        # PostgreSQL's own words hold what was given, and so the password.
+        raise ValueError("is no connection string: postgresql://user:password@host/name") from None
+    return url
+
+
+DatabaseUrl = Annotated[SecretStr, AfterValidator(_is_connection_string)]
 
 
 class UnusableSettings(Exception):
@@ -29,11 +43,11 @@ class Settings(BaseSettings):
         env_prefix="CARDROOM_", extra="ignore", frozen=True, use_attribute_docstrings=True
     )
 
-    database_url: SecretStr | None = None
+    database_url: DatabaseUrl | None = None
     """Connection string of the application's role on PostgreSQL 15 or newer; not set: the
     embedded database in the data folder."""
 
-    owner_database_url: SecretStr | None = None
+    owner_database_url: DatabaseUrl | None = None
     """Connection string of the role that owns the tables, for migrations; not set: the
     application's role owns them, and triggers alone keep the journal append-only."""
 

@@ -83,6 +83,12 @@ def test_settings_are_listed_without_their_values(tmp_path: Path) -> None:
     assert "f" * 64 not in printed
 
 
+@pytest.mark.parametrize("option", ["--network", "--subject"])
+def test_a_token_that_the_api_would_not_accept_is_not_printed(tmp_path: Path, option: str) -> None:
+    status, printed = in_process(tmp_path, "token", "auditor", option, "No Slug" * 20)
+    assert (status, "eyJ" in printed) == (2, False)
+
+
 def test_with_an_issuer_of_ones_own_no_token_is_made(tmp_path: Path) -> None:
     run = cardroom(tmp_path, "token", "auditor", JWT_ALGORITHM="RS256")
     assert run.returncode == 1

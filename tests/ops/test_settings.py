@@ -26,6 +26,8 @@ def _nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ({"API_PROCESSES": "0"}, "CARDROOM_API_PROCESSES: "),
         ({"NETWORK": "No Slug"}, "CARDROOM_NETWORK: "),
         ({"IDENTITY_KEY": "hush"}, "CARDROOM_IDENTITY_KEY: must be 64 hex digits"),
+        ({"DATABASE_URL": "app:hush@db"}, "CARDROOM_DATABASE_URL: is no connection string"),
+        ({"OWNER_DATABASE_URL": "://hush"}, "CARDROOM_OWNER_DATABASE_URL: is no connection"),
         ({"DATABASE_URL": DATABASE}, "CARDROOM_IDENTITY_KEY: is needed with a database URL"),
         ({"DATABASE_URL": DATABASE, "IDENTITY_KEY": KEY}, "CARDROOM_JWT_KEY: is needed"),
         ({"OWNER_DATABASE_URL": DATABASE}, "CARDROOM_DATABASE_URL: is missing"),
