@@ -24,6 +24,7 @@ from ops.importer.cli import import_hands
 from ops.importer.run import ImportStopped
 from ops.judge import judge_hands
 from ops.serving import NotServing
+from projections.generations import StaleGenerationError
 
 app = typer.Typer(
     name="cardroom",
@@ -39,6 +40,7 @@ EXPECTED = (
     migrations.UnusableDatabase,
     supervisor.GaveUp,
     ImportStopped,
+    StaleGenerationError,
     NotServing,
     OSError,
 )

@@ -27,6 +27,7 @@ from ops.embedded import DatabaseProblem, EmbeddedPostgres, home_in, launcher_co
 from ops.migrate import migrate
 from ops.settings import Settings, environment
 from ops.tokens import own_issuer, roles, token
+from projections import generations
 
 log = structlog.get_logger("supervisor")
 
@@ -163,7 +164,8 @@ class Supervisor:
     def run(self) -> None:
         """Run until SIGTERM or SIGINT.
 
-        Raises GaveUp, DatabaseProblem, UnusableDatabase, and OSError when the port is taken.
+        Raises GaveUp, DatabaseProblem, UnusableDatabase, StaleGenerationError, and OSError when
+        the port is taken.
         """
         with listening(self._settings) as listener, self._signals():
             try:
@@ -188,6 +190,7 @@ class Supervisor:
             self._begin([Watched("postgresql", server)])
             configured = database.embedded(server)
         migrate(configured.owner)
+        generations.verify(configured.application)
         self._begin([self._api(number, listener, configured) for number in self._numbers()])
         self._begin([self._projector(configured)])
 

@@ -100,6 +100,14 @@ def verify_definition(cursor: Cursor, number: int) -> None:
         )
 
 
+def verify(dsn: str) -> None:
+    """Raise StaleGenerationError when other code made the live generation; none yet is well."""
+    with psycopg.connect(dsn) as connection, connection.cursor() as cursor:
+        number = live(cursor)
+        if number is not None:
+            verify_definition(cursor, number)
+
+
 def show(cursor: Cursor, number: int) -> None:
     """Point the views at a generation, with their comments, and with the grants they had."""
     grants = _grants(cursor)

@@ -6,12 +6,14 @@ import sys
 from pathlib import Path
 
 import jwt
+import psycopg
 import pytest
 from typer.testing import CliRunner
 
 import ops
 from api.auth import ROLES
 from ops.cli import app
+from projections import generations
 
 PROJECT = Path(ops.__file__).parent.parent
 
@@ -50,6 +52,24 @@ def test_a_database_that_is_not_there_is_told_without_its_password(tmp_path: Pat
     assert run.returncode == 1
     assert run.stderr.startswith("cardroom: The database cannot be reached: ")
     assert "hush" not in run.stderr
+
+
+def test_projections_of_another_version_are_told_before_anything_is_served(
+    tmp_path: Path, dsn: str, owner_dsn: str
+) -> None:
+    generations.ensure(dsn)
+    with psycopg.connect(dsn) as connection:
+        connection.execute("COMMENT ON SCHEMA book_1 IS 'made by another version'")
+    settings = {
+        "DATABASE_URL": dsn,
+        "OWNER_DATABASE_URL": owner_dsn,
+        "IDENTITY_KEY": "0" * 64,
+        "JWT_KEY": "0" * 64,
+        "PORT": "0",
+    }
+    run = cardroom(tmp_path, "serve", **settings)
+    assert (run.returncode, len(run.stderr.splitlines())) == (1, 1)
+    assert "Run 'cardroom projections rebuild'" in run.stderr
 
 
 def test_migrating_an_empty_embedded_database_names_the_revision(home: Path) -> None:
