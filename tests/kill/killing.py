@@ -22,12 +22,15 @@ class Killer:
     """Kills parts of one installation at once, without a chance to finish anything.
 
     What ends too often soon after its start is given up by the supervisor, as it should be. So a
-    part that has been killed young some times in a row is left to live that long once.
+    part that has been killed young some times in a row is left to live that long once. Its age is
+    counted from when it was first seen: by the clock that a machine was started with, processes
+    may be some tenths of a second older than they are.
     """
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
         self._young: Counter[str] = Counter()
+        self._seen: dict[int, float] = {}
 
     def processes(self, word: str) -> list[psutil.Process]:
         """Return the running processes of a part, the oldest first."""
@@ -36,6 +39,7 @@ class Killer:
             with contextlib.suppress(psutil.NoSuchProcess):
                 if word in child.cmdline() and child.status() != psutil.STATUS_ZOMBIE:
                     found.append(child)
+                    self._seen.setdefault(child.pid, time.monotonic())
         return sorted(found, key=lambda process: float(process.create_time()))
 
     def wait_for(self, word: str, count: int = 1) -> list[psutil.Process]:
@@ -49,13 +53,14 @@ class Killer:
     def kill(self, process: psutil.Process) -> None:
         """Kill a process of a part."""
         name = process.environ().get("CARDROOM_WRITER_NAME", "postgresql")
-        age = time.time() - process.create_time()
+        age = time.monotonic() - self._seen[process.pid]
         if age < INSTANT_SECONDS and self._young[name] >= INSTANT_ENDS - 2:
-            time.sleep(INSTANT_SECONDS + 0.5 - age)
+            time.sleep(INSTANT_SECONDS - age)
             age = INSTANT_SECONDS
         self._young[name] = self._young[name] + 1 if age < INSTANT_SECONDS else 0
         process.send_signal(signal.SIGKILL)
         gone([process])
+        del self._seen[process.pid]
 
     def kill_backends(self) -> int:
         """Kill all processes of PostgreSQL but its first; return how many."""
