@@ -129,7 +129,9 @@ def get_hand(
         recorded = events_of(connection, stream)
         refused = _refused_before(connection, stream)
         if not recorded:
-            raise Problem("unknown-hand", "no such hand is booked", refused_before=refused)
+            # Whose players were refused is not known: a partner is told of none.
+            told = refused if caller.partner is None else []
+            raise Problem("unknown-hand", "no such hand is booked", refused_before=told)
         posted = recorded[0].event
         assert isinstance(posted, HandPosted)
         players = [seated.player for seated in posted.players]
@@ -137,7 +139,7 @@ def get_hand(
         hidden = _hidden(connection, caller, players)
         head = head_of(connection)
     if hidden.issuperset(players):
-        raise Problem("unknown-hand", "no player of this partner was in such a hand")
+        raise Problem("unknown-hand", "no such hand is booked", refused_before=[])
     edge.reads.record(caller, "hand", stream, request.scope["request_id"], now())
     shown = _Shown(posted, names, hidden, caller.partner)
     content = {

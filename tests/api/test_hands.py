@@ -387,6 +387,24 @@ def test_to_a_partner_the_players_of_others_are_masked(room: Room, game: Game) -
     refused(room.get(path, role="partner", partner="a-third"), 404, "unknown-hand")
 
 
+def test_a_partner_cannot_tell_a_hand_of_others_from_one_that_was_never_booked(
+    room: Room, game: Game
+) -> None:
+    booked, waiting = game.hand(), game.hand()
+    assert room.hand(booked).status_code == 201
+    waiting["ohh"]["players"][0]["name"] = "Not yet registered"
+    refused(room.hand(waiting), 422, "unknown-player")
+    numbers = (booked["ohh"]["game_number"], waiting["ohh"]["game_number"], "404405")
+    answers = []
+    for number in numbers:
+        path = f"/v1/hands/{number}"
+        problem = room.get(path, role="partner", partner="a-third").json()
+        del problem["request_id"]
+        answers.append(problem)
+    assert answers[0] == answers[1] == answers[2]
+    assert answers[0]["code"] == "unknown-hand"
+
+
 def test_a_hand_that_was_never_booked_is_not_found(room: Room, game: Game) -> None:
     refused(room.get("/v1/hands/404404", role="support"), 404, "unknown-hand", refused_before=[])
 
