@@ -57,5 +57,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture(scope="module")
 def room(seed: int) -> Iterator[Room]:
     """A room on the embedded database, with two API processes."""
-    with temporary_folder() as folder, Serving(folder, api_processes=2) as serving:
-        yield Room(serving, lambda: serving.dsn(APPLICATION), Random(seed))
+    with temporary_folder() as folder:
+        # What a killed supervisor leaves in its temporary folder goes with the data folder.
+        settings = {"TMPDIR": str(folder)}
+        with Serving(folder, api_processes=2, settings=settings) as serving:
+            yield Room(serving, lambda: serving.dsn(APPLICATION), Random(seed))
