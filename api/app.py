@@ -41,6 +41,7 @@ from api.openapi import describe
 from api.reads import Reads
 from api.settings import EdgeSettings
 from ledger.core import Refused
+from ledger.hands.commands import together
 from ledger.identity import Identity
 from ledger.journal import Journal
 from ledger.writer import Writer
@@ -72,12 +73,13 @@ def create_app(settings: EdgeSettings | None = None) -> FastAPI:
         redoc_url=None,
     )
     app.state.metrics = Metrics(partial(health.gauges, app))
-    # First in line: a room posts a thousand hands for every other request.
-    app.router.routes.insert(0, Route(HOT, hands.PostHands(app, settings), methods=["POST"]))
+    post_hands = hands.PostHands(app, settings)
+    app.router.routes.append(Route(HOT, post_hands, methods=["POST"]))
     for router in ROUTERS:
         app.include_router(router)
     app.add_middleware(
         EdgeMiddleware,
+        hot=post_hands,
         metrics=app.state.metrics,
         max_body_bytes=settings.command_body_limit,
         log_every=settings.log_every_hands,
@@ -117,7 +119,7 @@ def _open(settings: EdgeSettings) -> Edge:
     reads = Reads(dsn, settings.read_connections)
     reads.open()
     journal = Journal(dsn, writer=settings.writer_name)
-    writer = Writer(journal, queue_limit=settings.queue_limit)
+    writer = Writer(journal, queue_limit=settings.queue_limit, prepare=together)
     writer.start()
     return Edge(
         verifier=Verifier(settings.verification_key, settings.jwt_algorithm),

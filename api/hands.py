@@ -5,9 +5,8 @@ thousand hands for every other request.
 """
 
 import asyncio
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -197,7 +196,7 @@ def _options(query: bytes) -> Options:
 
 
 def _command(
-    edge: Edge, caller: Caller, at: Any, item: Raw, options: Options
+    edge: Edge, caller: Caller, at: datetime, item: Raw, options: Options
 ) -> PostHand | Problem:
     """Decode one hand; one that cannot be read is refused and stops no other."""
     try:
@@ -212,7 +211,7 @@ def _command(
         actor=caller.subject,
         request_id=f"hand:{hand.game_number}",
         hand=hand,
-        posted_digest=hashlib.sha256(item).hexdigest(),
+        posted_digest=ohh.digest_of(item),
         claims={player.name: claim(network, player.name) for player in hand.players},
         rulebook=options.rulebook,
         on=options.on,

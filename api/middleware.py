@@ -5,6 +5,7 @@ Plain ASGI: a middleware of Starlette's own kind costs a task group per request.
 
 import re
 import traceback
+from itertools import count
 from secrets import token_hex
 from time import perf_counter
 from typing import Final
@@ -16,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.metrics import Metrics
 from api.problems import Problem, answer
+from ledger.core import Refused
 
 HOT: Final = "/v1/hands"
 """The one route that reads its own body, to its own limit, and is logged in samples."""
@@ -32,6 +34,11 @@ INNER_SLASH: Final = "\ufdd0"
 
 _ENCODED_SLASH: Final = re.compile("%2f", re.IGNORECASE)
 
+_PROCESS: Final = token_hex(12)
+_COUNT: Final = count(1)
+"""Request ids: a part drawn once per process, and a number. Drawing each would give up the
+interpreter's lock each time, and the writer's thread would take it."""
+
 _VISIBLE = frozenset(map(chr, range(0x21, 0x7F)))
 
 
@@ -39,9 +46,16 @@ class EdgeMiddleware:
     """Gives every request an id and answers for whatever nobody else answered for."""
 
     def __init__(
-        self, app: ASGIApp, *, metrics: Metrics, max_body_bytes: int, log_every: int
+        self,
+        app: ASGIApp,
+        *,
+        hot: ASGIApp,
+        metrics: Metrics,
+        max_body_bytes: int,
+        log_every: int,
     ) -> None:
         self.app = app
+        self._hot = hot
         self._metrics = metrics
         self._max_body_bytes = max_body_bytes
         self._log_every = log_every
@@ -70,7 +84,15 @@ class EdgeMiddleware:
         try:
             if scope["path"] != HOT:
                 receive = await self._limited(scope, receive)
+            elif scope["method"] == "POST":
+                # Straight to its handler: the layers between cost as much as decoding a hand.
+                await self._hot(scope, receive, send_with_id)
+                return
             await self.app(scope, receive, send_with_id)
+        except Refused as refused:
+            if not status:
+                scope["code"] = refused.code
+                await answer(Problem.of_refused(refused), send_with_id, request_id)
         except Problem as problem:
             if not status:
                 scope["code"] = problem.code
@@ -167,7 +189,7 @@ def _request_id(scope: Scope) -> str:
             if 0 < len(given) <= 128 and _VISIBLE.issuperset(given):
                 return given
             break
-    return token_hex(16)
+    return f"{_PROCESS}{next(_COUNT):08x}"
 
 
 def _places(defect: BaseException) -> dict[str, object]:

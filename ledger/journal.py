@@ -484,7 +484,7 @@ class Journal:
         networks, clients, keys = (list(column) for column in zip(*keyed, strict=True))
         rows = cursor.execute(
             "SELECT network, client, key, fields::text, outcome::text"
-            " FROM journal.requests JOIN unnest(%s::text[], %s::text[], %s::text[])"
+            " FROM journal.requests JOIN unnest(%b::text[], %b::text[], %b::text[])"
             " AS asked (network, client, key) USING (network, client, key)",
             [networks, clients, keys],
         ).fetchall()
@@ -517,8 +517,9 @@ class Journal:
             cursor.execute(
                 "INSERT INTO journal.requests"
                 " (network, client, key, fields, outcome, position, recorded_at)"
-                " SELECT *, %s::timestamptz FROM unnest(%s::text[], %s::text[], %s::text[],"
-                " %s::jsonb[], %s::jsonb[], %s::bigint[])",
+                " SELECT n, c, k, f::jsonb, o::jsonb, p, %s::timestamptz FROM unnest(%b::text[],"
+                " %b::text[], %b::text[], %b::text[], %b::text[], %b::bigint[])"
+                " AS answered (n, c, k, f, o, p)",
                 [recorded_at, *columns],
             )
 
@@ -538,7 +539,7 @@ class Journal:
             return set()
         rows = cursor.execute(
             "SELECT originator_id FROM journal.events"
-            " WHERE originator_id = ANY(%s) AND originator_version = 1",
+            " WHERE originator_id = ANY(%b) AND originator_version = 1",
             [list(wanted)],
         ).fetchall()
         return wanted - {row[0] for row in rows}
@@ -578,7 +579,7 @@ class Journal:
         if not changed and hands:
             changed = bool(
                 cursor.execute(
-                    "SELECT 1 FROM journal.events WHERE originator_id = ANY(%s)"
+                    "SELECT 1 FROM journal.events WHERE originator_id = ANY(%b)"
                     " AND notification_id > %s LIMIT 1",
                     [hands, self._known],
                 ).fetchone()

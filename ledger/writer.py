@@ -4,12 +4,12 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import structlog
 
-from ledger.core import Refused
+from ledger.core import Command, Refused
 from ledger.journal import Decisions, Journal, Outcome, Submission
 
 log = structlog.get_logger(__name__)
@@ -39,10 +39,19 @@ class Writer:
     """A thread around a journal, with a bounded queue in front.
 
     What was taken is carried out even when its caller has gone away; ``stop`` drains the queue.
+    ``prepare`` works out, for many commands at once, what does not depend on the books; it gives
+    them back in the same order.
     """
 
-    def __init__(self, journal: Journal, *, queue_limit: int = 20_000) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        *,
+        queue_limit: int = 20_000,
+        prepare: Callable[[Sequence[Command]], Sequence[Command]] = lambda commands: commands,
+    ) -> None:
         self._journal = journal
+        self._prepare = prepare
         self._queue_limit = queue_limit
         self._queue: deque[_Waiting] = deque()
         self._queued = 0
@@ -83,8 +92,8 @@ class Writer:
             self._queue.append(_Waiting(submissions, loop, future))
             self._queued += len(submissions)
             self._wake.notify()
-        # The caller may go away; the work is done all the same.
-        return await asyncio.shield(future)
+        # The caller may go away, and its future with it; the work is done all the same.
+        return await future
 
     def _run(self) -> None:
         while self._wait():
@@ -116,10 +125,24 @@ class Writer:
 
     def _carry_out(self, taken: Sequence[_Waiting]) -> list[Outcome] | BaseException:
         try:
-            return self._journal.execute([s for waiting in taken for s in waiting.submissions])
+            return self._journal.execute(
+                self._prepared([s for waiting in taken for s in waiting.submissions])
+            )
         except BaseException as error:
             log.exception("writer-failed")
             return error
+
+    def _prepared(self, submissions: list[Submission]) -> list[Submission]:
+        try:
+            commands = self._prepare([submission.command for submission in submissions])
+        except Exception:
+            # Whichever it is fails alone, when it is decided.
+            log.exception("prepare-failed")
+            return submissions
+        return [
+            submission._replace(command=command)
+            for submission, command in zip(submissions, commands, strict=True)
+        ]
 
 
 def _answer(taken: Sequence[_Waiting], outcomes: list[Outcome] | BaseException) -> None:

@@ -28,6 +28,7 @@ def main() -> None:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         timeout_graceful_shutdown=settings.shutdown_seconds,
     )
     server = uvicorn.Server(config)

@@ -26,6 +26,16 @@ POLL_SECONDS: Final = 1.0
 
 RETRY_SECONDS: Final = 1.0
 
+SMALL: Final = 2_000
+"""A batch of fewer events is followed by a pause."""
+
+GATHER_SECONDS: Final = 0.05
+"""How long the projector then lets commits gather.
+
+A batch costs some milliseconds however small it is; following every commit of hands that are posted
+one by one took more processor time than booking them.
+"""
+
 
 class Projector:
     """Applies batches to one generation, over one connection that it does not own."""
@@ -105,11 +115,14 @@ def follow(
         while not stop.is_set():
             with connection.transaction():
                 projector = _live(connection, recorder, projector)
+                before = projector.position
                 moved = projector.apply()
             if not moved:
                 _wait(connection)
             elif on_step is not None:
                 on_step(projector.position)
+            if projector.position - before < SMALL:
+                stop.wait(GATHER_SECONDS)
 
 
 def run(dsn: str, stop: threading.Event | None = None) -> None:

@@ -3,7 +3,6 @@
 A dictionary is kept for ever under its number: what was written with it must stay readable.
 """
 
-import hashlib
 import threading
 from collections.abc import Sequence
 from functools import lru_cache
@@ -14,13 +13,50 @@ import msgspec
 import zstandard
 from msgspec.structs import replace
 
-from ledger.hands.ohh import Hand, Player
+from ledger.hands.ohh import Hand, Player, sha256
 
 CURRENT: Final = 1
 """The dictionary that new records are written with."""
 
 _LEVEL: Final = 3
 _LONGEST: Final = 1 << 26
+
+_TOGETHER: Final = 64
+"""Hands that are compressed in one go: few enough to stay in the processor's cache."""
+
+
+class Stored(msgspec.Struct, frozen=True, gc=False):
+    """What is kept of a hand: its record, compressed, and the digest of its content in hex."""
+
+    record: bytes
+    content_digest: str
+
+
+def stored(hands: Sequence[Hand]) -> list[Stored]:
+    """Work out what is kept of hands, all together.
+
+    Compressing gives up the interpreter's lock. Once for many hands is cheap; once for each, with
+    another thread that wants the lock, costs ten times what compressing does.
+    """
+    return [
+        one
+        for start in range(0, len(hands), _TOGETHER)
+        for one in _stored(hands[start : start + _TOGETHER])
+    ]
+
+
+def _stored(hands: Sequence[Hand]) -> list[Stored]:
+    encoded = [encode(hand) for hand in hands]
+    if len(encoded) > 1:
+        contents: list[bytes | bytearray | memoryview] = [*encoded]
+        buffers = _compressor().multi_compress_to_buffer(contents, threads=0)
+        packed = [buffers[index].tobytes() for index in range(len(buffers))]
+    else:
+        packed = [pack(content) for content in encoded]
+    return [
+        Stored(compressed, digest_of(hand, content))
+        for hand, content, compressed in zip(hands, encoded, packed, strict=True)
+    ]
 
 
 def encode(hand: Hand, names: Sequence[str] = ()) -> bytes:
@@ -40,7 +76,7 @@ def digest_of(hand: Hand, encoded: bytes | None = None) -> str:
     """
     names = _ENCODER.encode([player.name for player in hand.players])
     # Two JSON texts after each other: no other hand with other names gives the same bytes.
-    return hashlib.sha256((encoded or encode(hand)) + names).hexdigest()
+    return sha256((encoded or encode(hand)) + names)
 
 
 def pack(encoded: bytes) -> bytes:

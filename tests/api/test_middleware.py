@@ -29,7 +29,7 @@ def run(
     path: str = "/v1/players",
 ) -> tuple[int, dict[bytes, bytes], Any]:
     metrics = Metrics(lambda: [])
-    edge = EdgeMiddleware(app, metrics=metrics, max_body_bytes=limit, log_every=1)
+    edge = EdgeMiddleware(app, hot=app, metrics=metrics, max_body_bytes=limit, log_every=1)
     left = list(chunks)
     sent: list[Any] = []
 

@@ -13,6 +13,7 @@ import pytest
 
 from api.requests import RequestAnswer
 from tests.api.conftest import Room, refused, serving
+from tests.ledger.hands.posts import a_flop, encoded
 
 APPEND_LOCK = 7215501113
 
@@ -216,6 +217,9 @@ def test_a_full_queue_is_told_and_takes_nothing(module_dsn: str, room: Room, pla
             third = narrow.post("/v1/withdrawals", body(player), role="cashier", key="q-3")
             refused(third, 503, "queue-full", retry="later")
             assert third.headers["retry-after"] == "1"
+            posted = narrow.hand(encoded(a_flop()))
+            refused(posted, 503, "queue-full", retry="later")
+            assert posted.headers["retry-after"] == "1"
             ready = narrow.http.get("/readyz")
             assert (ready.status_code, ready.json()["queue"]) == (503, False)
         assert first.answer().status_code == second.answer().status_code == 201
