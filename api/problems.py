@@ -212,9 +212,9 @@ async def answer(problem: Problem, send: Send, request_id: str) -> None:
 
 
 def refusals(root: type[Refused] = Refused) -> Iterator[type[Refused]]:
-    """Return every refusal of the rules that has a code."""
+    """Return every refusal of the ledger that has a code; a command line's own are none."""
     for kind in root.__subclasses__():
-        if "code" in kind.__dict__:
+        if "code" in kind.__dict__ and kind.__module__.partition(".")[0] == "ledger":
             yield kind
         yield from refusals(kind)
 
