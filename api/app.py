@@ -31,8 +31,6 @@ from api.edge import (
     on_http_exception,
     on_invalid,
     on_invalid_cursor,
-    on_problem,
-    on_refused,
 )
 from api.idempotency import FieldDigests, Running
 from api.metrics import Metrics
@@ -40,7 +38,6 @@ from api.middleware import HOT, EdgeMiddleware
 from api.openapi import describe
 from api.reads import Reads
 from api.settings import EdgeSettings
-from ledger.core import Refused
 from ledger.hands.commands import together
 from ledger.identity import Identity
 from ledger.journal import Journal
@@ -84,8 +81,6 @@ def create_app(settings: EdgeSettings | None = None) -> FastAPI:
         max_body_bytes=settings.command_body_limit,
         log_every=settings.log_every_hands,
     )
-    app.add_exception_handler(problems.Problem, on_problem)
-    app.add_exception_handler(Refused, on_refused)
     app.add_exception_handler(HTTPException, on_http_exception)
     app.add_exception_handler(RequestValidationError, on_invalid)
     app.add_exception_handler(InvalidCursorError, on_invalid_cursor)

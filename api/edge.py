@@ -23,7 +23,7 @@ from api.problems import MEDIA_TYPE, Problem, encoded, where
 from api.reads import Reads
 from api.settings import EdgeSettings
 from ledger import money
-from ledger.core import Command, Refused
+from ledger.core import Command
 from ledger.identity import Identity
 from ledger.journal import Outcome, Submission
 from ledger.writer import Writer
@@ -280,7 +280,7 @@ def _worded(value: Any, currency: str | None) -> Any:
 
 
 async def on_problem(request: Request, problem: Exception) -> Response:
-    """Answer a problem that was raised in a route."""
+    """Answer a problem that stands for what the framework raised."""
     assert isinstance(problem, Problem)
     request.scope["code"] = problem.code
     response = Response(
@@ -290,12 +290,6 @@ async def on_problem(request: Request, problem: Exception) -> Response:
     )
     response.raw_headers += list(problem.header_lines())
     return response
-
-
-async def on_refused(request: Request, refused: Exception) -> Response:
-    """Answer a refusal that was raised outside of a decision, such as a full queue."""
-    assert isinstance(refused, Refused)
-    return await on_problem(request, Problem.of_refused(refused))
 
 
 async def on_http_exception(request: Request, error: Exception) -> Response:

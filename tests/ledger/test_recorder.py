@@ -35,7 +35,7 @@ class OnOurTables:
             host=str(where["host"]),
             port=str(where["port"]),
             user=str(where["user"]),
-            password=str(where["password"]),
+            password=str(where.get("password", "")),
             schema=recorder.SCHEMA,
             originator_id_type="text",
             pool_size=4,
