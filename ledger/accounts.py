@@ -5,20 +5,34 @@ Debits are positive. Assets have debit balances; what is owed, and income, have 
 
 from typing import Final, Literal, NamedTuple
 
-Side = Literal["asset", "player-funds", "owed-to-others", "income", "expense", "equity", "suspense"]
+Side = Literal[
+    "asset",
+    "player-funds",
+    "owed-to-others",
+    "income",
+    "expense",
+    "equity",
+    "capital",
+    "suspense",
+]
 
 COMPONENTS: Final[dict[str, Side]] = {
     "bank": "asset",
     "transit": "asset",
     "debt": "asset",
+    "at-partner": "asset",
     "bankroll": "player-funds",
     "frozen": "player-funds",
     "withdrawal": "player-funds",
     "chips": "player-funds",
     "pot": "player-funds",
     "jackpot": "player-funds",
+    "partner": "owed-to-others",
     "rake": "income",
+    "fee": "expense",
     "shortfall": "expense",
+    "swept": "equity",
+    "own-funds": "capital",
     "play-issue": "equity",
     "suspense": "suspense",
 }
@@ -49,8 +63,8 @@ class Account(NamedTuple):
 
     @property
     def partner(self) -> str | None:
-        """The partner whose income it is; a player's partner is known by the player alone."""
-        return self.parts[0] if self.component == "rake" else None
+        """The partner whose account it is; a player's partner is known by the player alone."""
+        return self.parts[0] if self.component in ("rake", "partner", "at-partner") else None
 
 
 def parse(code: str) -> Account:
@@ -107,6 +121,37 @@ def jackpot(network: str, name: str) -> str:
 def rake(network: str, partner: str) -> str:
     """Income: rake of a partner's players. Source: K 1.9."""
     return f"rake:{network}:{partner}"
+
+
+def at_partner(network: str, partner: str) -> str:
+    """Asset, apart: players' money that a partner got in a settlement; it covers no player funds.
+
+    Its counterpart is what the partner owes: the two are always alike. Source: K 3.9.
+    """
+    return f"at-partner:{network}:{partner}"
+
+
+def partner(network: str, name: str) -> str:
+    """Owed to players by a partner, no longer by the room: money settled with the partner.
+
+    Source: K 3.11, K 5.1.
+    """
+    return f"partner:{network}:{name}"
+
+
+def fee(network: str, provider: str) -> str:
+    """Expense: what a payment provider kept of players' deposits; the operator bears it."""
+    return f"fee:{network}:{provider}"
+
+
+def swept(network: str) -> str:
+    """Earned rake that the operator took out of the client-funds account."""
+    return f"swept:{network}"
+
+
+def own_funds(network: str) -> str:
+    """The operator's own money that it put into the client-funds account."""
+    return f"own-funds:{network}"
 
 
 def shortfall(network: str) -> str:
