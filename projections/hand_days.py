@@ -1,7 +1,8 @@
 """What tables earned by day, and what was found wrong with hands."""
 
+from collections.abc import Iterator
 from datetime import UTC, date, datetime
-from typing import Any, Final, LiteralString
+from typing import Any, Final, LiteralString, NamedTuple
 
 import msgspec
 import psycopg
@@ -56,6 +57,17 @@ NOTED: Final = (HandRaked, JackpotContributed, HandFlagged, HandContested)
 """The events that are of interest here, besides that a hand was posted."""
 
 
+class FindingRow(NamedTuple):
+    """A finding as it is kept: which event told it, and of which hand."""
+
+    position: int
+    network: str
+    table_id: str
+    game_number: str
+    occurred_at: datetime
+    finding: dict[str, Any]
+
+
 class HandDays:
     """Sums of a batch, by table and day, and its findings."""
 
@@ -104,9 +116,19 @@ class HandDays:
         """Add the sums to those of the batches before, and write the findings."""
         self._add(cursor, _ADD_DAYS, self.days)
         self._add(cursor, _ADD_RAKE, self.rake)
-        for position, stream, event in self._findings:
-            self._write_finding(cursor, position, stream, event)
+        for row in self.findings(cursor):
+            cursor.execute(
+                sql.SQL("INSERT INTO {}.findings VALUES (%s, %s, %s, %s, %s, %s)").format(
+                    self._book
+                ),
+                (*row[:-1], Jsonb(row.finding)),
+            )
         self.days, self.rake, self._findings = {}, {}, []
+
+    def findings(self, cursor: psycopg.Cursor[Any]) -> Iterator[FindingRow]:
+        """Give the findings that were noted; their hands are looked up in the journal."""
+        for position, stream, event in self._findings:
+            yield _row(cursor, position, stream, event)
 
     def _add(
         self, cursor: psycopg.Cursor[Any], statement: LiteralString, sums: dict[Any, list[int]]
@@ -118,31 +140,22 @@ class HandDays:
                 [list(column) for column in zip(*rows, strict=True)],
             )
 
-    def _write_finding(
-        self, cursor: psycopg.Cursor[Any], position: int, stream: str, event: Event
-    ) -> None:
-        posted = _posted(cursor, stream)
-        if isinstance(event, HandFlagged):
-            content = msgspec.to_builtins(event.finding)
-        else:
-            assert isinstance(event, HandContested)
-            content = {
-                "code": "different-content",
-                "level": "refuse",
-                "where": ", ".join(event.differing),
-                "message": "Another content was posted for a hand that is booked.",
-            }
-        cursor.execute(
-            sql.SQL("INSERT INTO {}.findings VALUES (%s, %s, %s, %s, %s, %s)").format(self._book),
-            (
-                position,
-                posted.network,
-                posted.table,
-                posted.game_number,
-                event.occurred_at,
-                Jsonb(content),
-            ),
-        )
+
+def _row(cursor: psycopg.Cursor[Any], position: int, stream: str, event: Event) -> FindingRow:
+    posted = _posted(cursor, stream)
+    if isinstance(event, HandFlagged):
+        content = msgspec.to_builtins(event.finding)
+    else:
+        assert isinstance(event, HandContested)
+        content = {
+            "code": "different-content",
+            "level": "refuse",
+            "where": ", ".join(event.differing),
+            "message": "Another content was posted for a hand that is booked.",
+        }
+    return FindingRow(
+        position, posted.network, posted.table, posted.game_number, event.occurred_at, content
+    )
 
 
 def _posted(cursor: psycopg.Cursor[Any], stream: str) -> HandPosted:

@@ -24,6 +24,9 @@ _EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
 Key = tuple[str, str]
 """Account code and currency."""
 
+Component = tuple[str, str, str, str | None, str]
+"""Network, name, side, partner, currency."""
+
 
 class Replay:
     """Folds entries anew, in plain steps of its own, and compares batch by batch."""
@@ -31,6 +34,7 @@ class Replay:
     def __init__(self, connection: psycopg.Connection[Any], book: str, report: Report) -> None:
         self._connection = connection
         self._book = sql.Identifier(book)
+        self._name = book
         self._report = report
         self.balances: dict[Key, int] = {}
         self._numbers: dict[Key, int] = {}
@@ -92,6 +96,7 @@ class Replay:
                     f"entry {_ROW.unpack(row)[2]}/{_ROW.unpack(row)[12]}",
                     f"kept: {_described(kept.get(key))}; the events give:"
                     f" {_described(folded.get(key))}",
+                    f"{self._name}.entries",
                 )
 
     def end(self) -> None:
@@ -112,18 +117,19 @@ class Replay:
                 "entries-beyond-journal",
                 f"entries from position {first}",
                 f"{count} entries that belong to no event up to {self._from}",
+                f"{self._name}.entries",
             )
 
     def _check_accounts(self) -> None:
         """Compare each account: number, balance, and what its code says of it."""
         left = dict(self._numbers)
+        components: dict[Component, int] = {}
         for row in self._select(
-            "SELECT a.account, a.code, a.currency, a.balance_minor, a.network, a.player::text,"
-            " a.table_id, c.network, c.name, c.side, c.partner, c.currency, p.partner"
-            " FROM {book}.accounts a LEFT JOIN {book}.components c USING (component)"
-            " LEFT JOIN {book}.players p ON p.player = a.player"
+            "SELECT a.account, a.component, a.code, a.currency, a.balance_minor, a.network,"
+            " a.player::text, a.table_id, p.partner FROM {book}.accounts a"
+            " LEFT JOIN {book}.players p ON p.player = a.player ORDER BY a.account"
         ):
-            number, code, currency, balance, *kept = row
+            number, component, code, currency, balance, *kept, players_partner = row
             key = (code, currency)
             folded = (left.pop(key, None), self.balances.get(key))
             if (number, balance) != folded:
@@ -132,22 +138,57 @@ class Replay:
                     f"account {code} {currency}",
                     f"kept: number {number}, balance {balance}; its entries give"
                     f" number {folded[0]}, balance {folded[1]}",
+                    f"{self._name}.accounts",
                 )
-            elif kept != _derived(code, currency, kept[-1]):
+                if folded[0] is None:
+                    continue
+            account = chart.parse(code)
+            partner = account.partner if account.player is None else players_partner
+            facts = (account.network, account.component, account.side, partner, currency)
+            place = components.setdefault(facts, len(components) + 1)
+            given = [place, account.network, account.player, account.table]
+            if [component, *kept] != given:
                 self._report.add(
                     "account-misplaced",
                     f"account {code} {currency}",
-                    f"kept: {kept[:-1]}; its code gives {_derived(code, currency, kept[-1])[:-1]}",
+                    f"kept: {[component, *kept]}; its code gives {given}",
+                    f"{self._name}.accounts",
                 )
         for (code, currency), number in left.items():
             self._report.add(
-                "account-missing", f"account {code} {currency}", f"number {number} is not kept"
+                "account-missing",
+                f"account {code} {currency}",
+                f"number {number} is not kept",
+                f"{self._name}.accounts",
             )
+        self._check_components({number: facts for facts, number in components.items()})
+
+    def _check_components(self, given: dict[int, Component]) -> None:
+        """Compare each component with what the codes of its accounts say of it."""
+        kept = {
+            number: tuple(facts)
+            for number, *facts in self._select(
+                "SELECT component, network, name, side, partner, currency FROM {book}.components"
+            )
+        }
+        for number in sorted({**kept, **given}):
+            if kept.get(number) != given.get(number):
+                self._report.add(
+                    "component-misplaced",
+                    f"component {number}",
+                    f"kept: {kept.get(number)}; its accounts give {given.get(number)}",
+                    f"{self._name}.components",
+                )
 
     def _check_kinds(self) -> None:
         kept = dict(self._select("SELECT name, kind FROM {book}.kinds").fetchall())
         if kept != self._kinds:
-            self._report.add("kinds-differ", "kinds", f"kept: {kept}; folded: {self._kinds}")
+            self._report.add(
+                "kinds-differ",
+                "kinds",
+                f"kept: {kept}; folded: {self._kinds}",
+                f"{self._name}.kinds",
+            )
 
     def _check_totals(self) -> None:
         """Compare totals and components with the entries' sums."""
@@ -165,6 +206,7 @@ class Replay:
                     "total-differs",
                     f"component {component}, occurred {occurred}, recorded {recorded}",
                     f"kept: {kept.get(key)}; the entries give {self._totals.get(key)}",
+                    f"{self._name}.totals",
                 )
         sums: dict[int, list[int]] = {}
         for (component, _, _), (debit, credit) in self._totals.items():
@@ -180,6 +222,7 @@ class Replay:
                     "component-differs",
                     f"component {name}",
                     f"kept: {[debit, credit]}; the entries give {sums.get(component)}",
+                    f"{self._name}.components",
                 )
 
 
@@ -194,13 +237,3 @@ def _described(row: bytes | None) -> str:
     _, _, _, _, amount, _, balance, _, occurred, _, account, _, _, _, kind = _ROW.unpack(row)
     at = _EPOCH + timedelta(microseconds=occurred)
     return f"amount {amount}, balance {balance}, account {account}, {at.isoformat()}, kind {kind}"
-
-
-def _derived(code: str, currency: str, players_partner: str | None) -> list[str | None]:
-    """Return what an account's row and its component's must say, by the code alone."""
-    account = chart.parse(code)
-    partner = account.partner if account.player is None else players_partner
-    return [
-        *(account.network, account.player, account.table),
-        *(account.network, account.component, account.side, partner, currency, players_partner),
-    ]

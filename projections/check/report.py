@@ -11,7 +11,10 @@ class Problem(msgspec.Struct, frozen=True):
 
     code: str
     where: str
+    """The position and stream, the row's key, or the figure."""
     message: str
+    table: str
+    """The table that holds it, with its schema."""
 
 
 class Report(msgspec.Struct):
@@ -30,11 +33,11 @@ class Report(msgspec.Struct):
     counts: dict[str, int] = {}
     problems: list[Problem] = []
 
-    def add(self, code: str, where: str, message: str) -> None:
-        """Note that something does not hold."""
+    def add(self, code: str, where: str, message: str, table: str = "journal.events") -> None:
+        """Note that something in a table does not hold."""
         self.counts[code] = self.counts.get(code, 0) + 1
         if self.counts[code] <= SHOWN:
-            self.problems.append(Problem(code, where, message))
+            self.problems.append(Problem(code, where, message, table))
 
     @property
     def clean(self) -> bool:

@@ -6,9 +6,8 @@ import psycopg
 from psycopg import sql
 
 from ledger.core import Event
-from ledger.hands.events import HandContested, HandFlagged
 from projections.check.report import Report
-from projections.hand_days import HandDays
+from projections.hand_days import FindingRow, HandDays
 from projections.schema import BLOCK
 
 # Name, what the entries give, what is kept: compared as sets of rows.
@@ -40,6 +39,12 @@ _SETS: Final[tuple[tuple[str, LiteralString, LiteralString], ...]] = (
 _TRANSACTIONS: Final = """
 SELECT network, request_id, position FROM {book}.transactions
 """
+_TRANSACTIONS_GIVEN: Final = """
+SELECT split_part(originator_id, ':', 2), convert_from(state, 'UTF8')::jsonb ->> 'request_id',
+       notification_id
+  FROM journal.events JOIN {book}.entries ON position = notification_id
+ WHERE line = 0 AND NOT (originator_id >= 'hand:' AND originator_id < 'hand;')
+"""
 
 
 def check_signposts(connection: psycopg.Connection[Any], book: str, report: Report) -> None:
@@ -48,7 +53,12 @@ def check_signposts(connection: psycopg.Connection[Any], book: str, report: Repo
         for what, first, second in (("missing", given, kept), ("needless", kept, given)):
             statement = sql.SQL("({}) EXCEPT ({})").format(_part(first, book), _part(second, book))
             for row in connection.execute(statement):
-                report.add(f"signpost-{what}", f"{name} {row}", "the entries give something else")
+                report.add(
+                    f"signpost-{what}",
+                    f"{name} {row}",
+                    "the entries give something else",
+                    f"{book}.{name}",
+                )
 
 
 def _part(statement: LiteralString, book: str) -> sql.Composed:
@@ -60,15 +70,12 @@ class HandDaysCheck:
 
     def __init__(self) -> None:
         self.sums = HandDays("")
-        self._findings: set[int] = set()
         self._transactions = 0
 
     def note(self, stream: str, position: int, event: Event, moves_money: bool) -> None:
         """Take an event."""
         if stream.startswith("hand:"):
             self.sums.note(stream, event, position)
-            if isinstance(event, HandFlagged | HandContested):
-                self._findings.add(position)
         elif moves_money:
             self._transactions ^= hash((stream.split(":", 2)[1], event.request_id, position))
 
@@ -91,23 +98,54 @@ class HandDaysCheck:
                         "table-day-differs",
                         f"{table} {' '.join(map(str, key))}",
                         f"kept: {kept.get(key)}; the hands give {sums.get(key)}",
+                        f"{book}.{table}",
                     )
-        found = {
-            position
-            for (position,) in connection.execute(
-                sql.SQL("SELECT position FROM {}.findings").format(name)
+        self._check_findings(connection, book, report)
+        self._check_transactions(connection, book, report)
+
+    def _check_findings(
+        self, connection: psycopg.Connection[Any], book: str, report: Report
+    ) -> None:
+        """Compare each finding with the event that told it and the hand that it is about."""
+        kept = {
+            row[0]: FindingRow(*row)
+            for row in connection.execute(
+                sql.SQL(
+                    "SELECT position, network, table_id, game_number, occurred_at, finding"
+                    " FROM {}.findings"
+                ).format(sql.Identifier(book))
             )
         }
-        for position in sorted(found ^ self._findings):
-            report.add("finding-differs", f"position {position}", "told and kept are not the same")
-        self._check_transactions(connection, name, report)
+        with connection.cursor() as cursor:
+            told = {row.position: row for row in self.sums.findings(cursor)}
+        for position in sorted({**kept, **told}):
+            if kept.get(position) != told.get(position):
+                report.add(
+                    "finding-differs",
+                    f"position {position}",
+                    f"kept: {kept.get(position)}; told: {told.get(position)}",
+                    f"{book}.findings",
+                )
 
     def _check_transactions(
-        self, connection: psycopg.Connection[Any], book: sql.Identifier, report: Report
+        self, connection: psycopg.Connection[Any], book: str, report: Report
     ) -> None:
         rest = self._transactions
         with connection.cursor(name="transactions") as cursor:
-            for row in cursor.execute(sql.SQL(_TRANSACTIONS).format(book=book)):
+            for row in cursor.execute(sql.SQL(_TRANSACTIONS).format(book=sql.Identifier(book))):
                 rest ^= hash(row)
         if rest:
-            report.add("transactions-differ", "transactions", "requests lead to other entries")
+            for what, first, second in (
+                ("missing", _TRANSACTIONS_GIVEN, _TRANSACTIONS),
+                ("needless", _TRANSACTIONS, _TRANSACTIONS_GIVEN),
+            ):
+                statement = sql.SQL("({}) EXCEPT ({})").format(
+                    _part(first, book), _part(second, book)
+                )
+                for row in connection.execute(statement):
+                    report.add(
+                        f"transaction-{what}",
+                        f"transactions {row}",
+                        "the events and their entries give something else",
+                        f"{book}.transactions",
+                    )

@@ -45,7 +45,10 @@ def check_versions(connection: psycopg.Connection[Any], report: Report) -> None:
         report.add("version-gap", f"position {position}, {stream}", f"unexpected version {version}")
     for stream, version in _stream(connection, "snapshots", _SNAPSHOTS):
         report.add(
-            "snapshot-of-nothing", stream, f"a snapshot has version {version}, which is not there"
+            "snapshot-of-nothing",
+            stream,
+            f"a snapshot has version {version}, which is not there",
+            "journal.snapshots",
         )
 
 
@@ -62,6 +65,7 @@ def check_states(
                     "state-differs",
                     stream,
                     f"kept: {_shown(found)}; its events give {_shown(expected)}",
+                    f"{book}.{category}s",
                 )
 
 
