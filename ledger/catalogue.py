@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+import ledger.approvals.events as approvals
 import ledger.cashier.events as cashier
 import ledger.hands.events as hands
 import ledger.players.events as players
@@ -33,7 +34,7 @@ class Stream(NamedTuple):
 
 EVENTS: Final[dict[str, type[Event]]] = {
     event.NAME: event
-    for capability in (identity, players, cashier, tables, hands, rulebooks)
+    for capability in (identity, players, cashier, tables, hands, rulebooks, approvals)
     for event in capability.EVENTS
 }
 
@@ -45,6 +46,7 @@ STREAMS: Final[dict[str, Stream]] = {
     "table": Stream(tables.TableState, tables.evolve),
     "hand": Stream(hands.HandState, hands.evolve),
     "rulebook": Stream(rulebooks.RulebookState, rulebooks.evolve),
+    "approval": Stream(approvals.ApprovalState, approvals.evolve),
 }
 
 UPCASTS: Final[Mapping[str, Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]]] = {}

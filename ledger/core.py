@@ -6,7 +6,7 @@ refused. An event moves money only through its postings, which sum to zero in ea
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypedDict
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypedDict, final
 
 import msgspec
 
@@ -128,6 +128,61 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
         Raises Refused; any other exception is a defect and fails this command alone.
         """
         raise NotImplementedError
+
+
+class ApprovalNeeded(Refused):
+    """By the rulebook a second person must agree first; the command was not asked for that way."""
+
+    code = "approval-needed"
+    kind: ClassVar[Kind] = "forbidden"
+    retry: ClassVar[Retry] = "never"
+
+
+class Asked(NamedTuple):
+    """What a second person is asked to agree to.
+
+    ``summary`` has what it would do over the book as it is: ``words``, one sentence without
+    names, and what it concerns under the names that the API uses (``table``, ``game_number``).
+    When amount, currency or summary have become others the request is stale and is not granted:
+    nothing belongs in them that changes by itself.
+    """
+
+    action: str
+    amount_minor: int
+    currency: str | None
+    rulebook_ref: str
+    expires_after_hours: int
+    summary: Mapping[str, Any]
+
+
+class Approvable(Command, frozen=True, kw_only=True):
+    """A command that may need a second person; it is asked for through ``RequestApproval``.
+
+    Subclasses say what is asked in ``approval`` and decide in ``decide_approved``; ``decide``
+    stays as it is, so that the command alone does nothing that two must agree to. All fields can
+    be read back from JSON as they were.
+    """
+
+    ACTION: ClassVar[str]
+    """The action of the rulebook's thresholds, e.g. ``resync-table``."""
+
+    def approval(self, book: Book) -> Asked | None:
+        """Return what a second person must agree to, or None when none is needed.
+
+        Raises what ``decide_approved`` raises where it cannot be told.
+        """
+        raise NotImplementedError
+
+    def decide_approved(self, book: Book) -> Decision:
+        """Decide as if whoever must agree has agreed. Raises Refused."""
+        raise NotImplementedError
+
+    @final
+    def decide(self, book: Book) -> Decision:
+        decision = self.decide_approved(book)
+        if self.approval(book) is not None:
+            raise ApprovalNeeded("A second person must agree to this.")
+        return decision
 
 
 def stream(category: str, network: str, key: str) -> str:

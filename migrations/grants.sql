@@ -14,7 +14,7 @@ BEGIN
     GRANT USAGE ON SCHEMA journal, vault, audit TO cardroom_app;
     REVOKE ALL ON ALL TABLES IN SCHEMA journal, vault, audit FROM cardroom_app;
     GRANT SELECT, INSERT ON journal.events, journal.commits, journal.requests,
-        journal.refused_hands, audit.reads TO cardroom_app;
+        journal.refused_hands, journal.executions, audit.reads TO cardroom_app;
     GRANT SELECT, INSERT, UPDATE, DELETE ON journal.snapshots, vault.names TO cardroom_app;
     GRANT SELECT, INSERT, UPDATE ON journal.tracking TO cardroom_app;
     GRANT SELECT ON journal.schema_version TO cardroom_app;

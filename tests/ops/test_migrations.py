@@ -21,6 +21,10 @@ APPEND_ONLY = {
         "INSERT INTO journal.refused_hands VALUES "
         "('n', 'hand:n:1', '1', NULL, 'table-closed', 'later', 'd', 'r', 0, '2026-01-01Z')"
     ),
+    "journal.executions": (
+        "INSERT INTO journal.executions VALUES "
+        "('n', 'a', 'tess', 'cleo', sha256(''), '2026-01-01Z')"
+    ),
     "audit.reads": (
         "INSERT INTO audit.reads (read_at, actor, network, what, subject, request_id) "
         "VALUES ('2026-01-01Z', 'a', 'n', 'player', 'player:n:1', 'r')"
@@ -31,6 +35,7 @@ COLUMN = {
     "journal.commits": "writer",
     "journal.requests": "key",
     "journal.refused_hands": "code",
+    "journal.executions": "checker",
     "audit.reads": "actor",
 }
 

@@ -1,0 +1,1 @@
+"""Approvals: what needs two people, and what became of it."""
