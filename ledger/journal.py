@@ -20,6 +20,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool
 
 from ledger import catalogue, recorder
+from ledger.approvals.events import Execution
 from ledger.core import Command, Decision, Event, Keep, Refused, category_of
 from ledger.hands.events import RefusedHand
 from ledger.players.events import VaultName
@@ -683,6 +684,10 @@ _KEEP: Final[dict[type[Keep], str]] = {
         " retry, digest, record, dictionary, refused_at) VALUES (%(network)s, %(hand)s,"
         " %(game_number)s, %(table_id)s, %(code)s, %(retry)s, %(digest)s, %(record)s,"
         " %(dictionary)s, %(recorded_at)s) ON CONFLICT DO NOTHING"
+    ),
+    Execution: (
+        "INSERT INTO journal.executions (network, approval, maker, checker, digest, recorded_at)"
+        " VALUES (%(network)s, %(approval)s, %(maker)s, %(checker)s, %(digest)s, %(recorded_at)s)"
     ),
 }
 
