@@ -38,7 +38,6 @@ from api.middleware import HOT, EdgeMiddleware
 from api.openapi import describe
 from api.reads import Reads
 from api.settings import EdgeSettings
-from ledger.hands.commands import together
 from ledger.identity import Identity
 from ledger.journal import Journal
 from ledger.writer import Writer
@@ -95,6 +94,7 @@ def _lifespan(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         edge = await run_in_threadpool(_open, settings)
         app.state.edge = edge
+        edge.writer.start()
         try:
             await rulebooks.adopt_shipped(edge, settings.network)
             # What lives as long as the process is never garbage: looking through it at every
@@ -103,7 +103,7 @@ def _lifespan(
             gc.freeze()
             yield
         finally:
-            await run_in_threadpool(edge.writer.stop)
+            await edge.writer.stop()
             edge.reads.close()
 
     return lifespan
@@ -114,14 +114,12 @@ def _open(settings: EdgeSettings) -> Edge:
     reads = Reads(dsn, settings.read_connections)
     reads.open()
     journal = Journal(dsn, writer=settings.writer_name)
-    writer = Writer(journal, queue_limit=settings.queue_limit, prepare=together)
-    writer.start()
     return Edge(
         verifier=Verifier(settings.verification_key, settings.jwt_algorithm),
         identity=Identity(settings.identity_key_bytes),
         digests=FieldDigests(settings.identity_key_bytes),
         running=Running(),
-        writer=writer,
+        writer=Writer(journal, queue_limit=settings.queue_limit),
         reads=reads,
         settings=settings,
     )

@@ -11,8 +11,8 @@ from api.clock import now
 from api.edge import Answer, LedgerRoute, edge_of, respond, worded
 from api.problems import Problem
 from ledger import accounts, money
+from ledger.application import Recorded, event_at
 from ledger.core import Event, category_of
-from ledger.journal import Recorded, event_at
 
 router = APIRouter(prefix="/v1/events", tags=["books"], route_class=LedgerRoute)
 

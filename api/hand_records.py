@@ -16,6 +16,7 @@ from api.problems import Problem
 from api.reads import Connection, head_of
 from api.tables import LONGEST_ID, id_of
 from ledger import catalogue, money
+from ledger.application import Recorded, events_of
 from ledger.core import Event
 from ledger.hands import record
 from ledger.hands.events import (
@@ -31,7 +32,6 @@ from ledger.hands.events import (
     hand_stream,
 )
 from ledger.hands.ohh import Action, Hand
-from ledger.journal import Recorded, events_of
 from ledger.players.events import PlayerRegistered, player_stream
 from projections import cursors
 

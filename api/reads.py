@@ -13,7 +13,7 @@ from sqlalchemy import exc
 
 from api.auth import Caller
 from api.problems import Problem
-from ledger.journal import RECONNECT_SECONDS, Ledger
+from ledger.application import RECONNECT_SECONDS, Ledger
 from projections import reading
 
 PATIENCE_SECONDS: Final = 3.0

@@ -7,22 +7,22 @@ and, where a state that it rested on has changed, decides the batch once more.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 import psycopg
 import structlog
-from eventsourcing.application import AggregateNotFoundError, Application
-from eventsourcing.persistence import Mapper, PersistenceError, StoredEvent
-from psycopg.conninfo import conninfo_to_dict
-from psycopg_pool import ConnectionPool
+from eventsourcing.persistence import PersistenceError
 
 from ledger import catalogue, recorder
+from ledger.application import Envelope, Ledger
 from ledger.approvals.events import Execution
-from ledger.core import Command, Decision, Event, Keep, Refused, category_of
+from ledger.core import Command, Decision, Keep, Refused, category_of
 from ledger.hands.events import RefusedHand
+from ledger.link import AsyncLink, Call, Connect, Disconnect, Link, Pause, Query, Script, Steps
 from ledger.players.events import VaultName
 
 log = structlog.get_logger(__name__)
@@ -39,12 +39,8 @@ SNAPSHOT_EVERY: Final = 500
 PATIENCE_SECONDS: Final = 5.0
 """How long a batch waits for a database that does not answer, before it is answered itself."""
 
-RECONNECT_SECONDS: Final = 1
-"""How long a pool tries by itself to connect, and how long a load waits for it.
-
-After that whoever needs a connection next tries again. Left alone a pool waits twice as long each
-time: long after the database is back.
-"""
+AT_ONCE: Final = 25
+"""Commands that are decided before others in the event loop get their turn: some milliseconds."""
 
 _LOST: Final = (psycopg.OperationalError, psycopg.InterfaceError, PersistenceError)
 
@@ -90,137 +86,49 @@ class RequestReused(Refused):
     kind = "invalid"
 
 
-class Recorded(NamedTuple):
-    """A stored event with its place in the journal."""
-
-    position: int
-    stream: str
-    version: int
-    event: Event
-
-
-class Envelope(msgspec.Struct, frozen=True):
-    """The library's view of an event or a snapshot: whose it is, which version, and its content."""
-
-    originator_id: str
-    originator_version: int
-    content: Any
-
-
-class LedgerMapper(Mapper[str]):
-    """Stores events by their stored names and snapshots by their state's fingerprint, as JSON."""
-
-    def to_stored_event(self, domain_event: Any) -> StoredEvent:
-        content = domain_event.content
-        if isinstance(content, Event):
-            topic, state = content.NAME, catalogue.encode(content)
-        else:
-            topic = catalogue.SNAPSHOTS[category_of(domain_event.originator_id)]
-            state = msgspec.json.encode(content)
-        return StoredEvent(
-            domain_event.originator_id, domain_event.originator_version, topic, state
-        )
-
-    def to_domain_event(self, stored_event: StoredEvent) -> Any:
-        topic, state = stored_event.topic, bytes(stored_event.state)
-        snapshot = catalogue.SNAPSHOT_STATES.get(topic)
-        content = (
-            catalogue.decode(topic, state)
-            if snapshot is None
-            else msgspec.json.decode(state, type=snapshot)
-        )
-        return Envelope(str(stored_event.originator_id), stored_event.originator_version, content)
-
-
-class Ledger(Application[str]):
-    """The library's application: cold loads of streams, snapshots, notification log."""
-
-    is_snapshotting_enabled = True
-
-    @classmethod
-    def at(cls, dsn: str) -> "Ledger":
-        """Open the ledger of a database, wired by the library's own settings."""
-        where = conninfo_to_dict(dsn)
-        ledger = cls(
-            env={
-                "PERSISTENCE_MODULE": "ledger.recorder:Factory",
-                "MAPPER_TOPIC": "ledger.journal:LedgerMapper",
-                "ORIGINATOR_ID_TYPE": "text",
-                "CREATE_TABLE": "n",
-                "POSTGRES_SCHEMA": recorder.SCHEMA,
-                "POSTGRES_DBNAME": str(where.get("dbname", "")),
-                "POSTGRES_HOST": str(where.get("host", "")),
-                "POSTGRES_PORT": str(where.get("port", "5432")),
-                "POSTGRES_USER": str(where.get("user", "")),
-                "POSTGRES_PASSWORD": str(where.get("password", "")),
-                "POSTGRES_MAX_OVERFLOW": "4",
-                "POSTGRES_CONNECT_TIMEOUT": str(RECONNECT_SECONDS),
-            }
-        )
-        ledger.pool.reconnect_timeout = RECONNECT_SECONDS
-        return ledger
-
-    @property
-    def pool(self) -> ConnectionPool[Any]:
-        """The library's connections."""
-        assert isinstance(self.factory, recorder.Factory)
-        return self.factory.datastore.pool
-
-    def load(self, stream: str) -> tuple[Any, int]:
-        """Fold a stream from its last snapshot on; (None, 0) when it has no events.
-
-        Raises PersistenceError when the database does not answer.
-        """
-        try:
-            return self._load(stream)
-        except PersistenceError:
-            # When one connection was lost with its server, the others in the pool were too.
-            self.pool.drain()
-            return self._load(stream)
-
-    def _load(self, stream: str) -> tuple[Any, int]:
-        evolve = catalogue.STREAMS[category_of(stream)].evolve
-        try:
-            loaded: Envelope = self.repository.get(stream, projector_func=_projector(evolve))
-        except AggregateNotFoundError:
-            return None, 0
-        return loaded.content, loaded.originator_version
-
-
-def _projector(evolve: Callable[[Any, Any], Any]) -> Callable[..., Envelope | None]:
-    def project(initial: Envelope | None, envelopes: Iterable[Envelope]) -> Envelope | None:
-        state, last = (initial.content, initial) if initial else (None, None)
-        for last in envelopes:
-            content = last.content
-            state = evolve(state, content) if isinstance(content, Event) else content
-        return last and Envelope(last.originator_id, last.originator_version, state)
-
-    return project
-
-
 Entry = tuple[Any, int]
 """A stream's state and version; (None, 0) when it has no events."""
 
 
-class Batch:
-    """The book of one batch: what is remembered, with what the batch itself changes on top."""
+class NotLoaded(BaseException):
+    """A decision needs the state of a stream that is not in memory.
 
-    def __init__(self, remembered: Callable[[str], Entry]) -> None:
+    No error: the state is loaded, and the command is decided once more. Nothing below may catch it.
+    """
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self.stream = stream
+
+
+class Batch:
+    """The book of one batch: what is remembered, with what the batch itself changes on top.
+
+    ``loaded`` are streams that were looked up for it, those that do not exist among them.
+    """
+
+    def __init__(self, remembered: Mapping[str, Entry], loaded: dict[str, Entry]) -> None:
         self._remembered = remembered
+        self.loaded = loaded
         self.reads: set[str] = set()
         self.changed: dict[str, Entry] = {}
         self.rows: list[bytes] = []
         self.keep: list[Keep] = []
 
     def get(self, stream: str) -> Any:
+        """Return a stream's state; raises NotLoaded."""
         return self.entry(stream)[0]
 
     def entry(self, stream: str) -> Entry:
+        """Return a stream's state and version; raises NotLoaded."""
         changed = self.changed.get(stream)
         if changed is not None:
             return changed
         self.reads.add(stream)
-        return self._remembered(stream)
+        entry = self._remembered.get(stream) or self.loaded.get(stream)
+        if entry is None:
+            raise NotLoaded(stream)
+        return entry
 
     def accept(self, decision: Decision) -> None:
         """Fold a decision in, whole or not at all."""
@@ -229,6 +137,7 @@ class Batch:
         at: str | None = None
         state: Any = None
         version = 0
+        encode, row_start = catalogue.encode, recorder.row_start
         for stream, event in decision.changes:
             # A hand's events follow each other: what their stream needs is looked up once.
             if stream != at:
@@ -239,9 +148,7 @@ class Batch:
                 evolve, start = _evolve(stream), recorder.stream_start(stream)
             version += 1
             state = evolve(state, event)
-            rows.append(
-                recorder.row_start(start, version, event.NAME.encode(), catalogue.encode(event))
-            )
+            rows.append(row_start(start, version, event.NAME, encode(event)))
         if at is not None:
             changed[at] = (state, version)
         self.changed.update(changed)
@@ -304,13 +211,16 @@ class _Draft(NamedTuple):
 
 
 class Journal:
-    """Decides and appends batches of commands. Not thread-safe: it belongs to one writer."""
+    """Decides and appends batches of commands, one at a time: it belongs to one writer.
+
+    ``execute`` blocks; ``carry_out`` does the same in an event loop. A journal is used in one way.
+    """
 
     def __init__(self, dsn: str, *, writer: str) -> None:
-        self._dsn = dsn
         self._writer = writer
         self.ledger = Ledger.at(dsn)
-        self._connection: psycopg.Connection[Any] | None = None
+        self._link = Link(dsn)
+        self._async_link = AsyncLink(dsn)
         self._states: dict[str, Entry] = {}
         self._known = 0
         self._snapshots_due: set[str] = set()
@@ -326,6 +236,34 @@ class Journal:
         the database stays away the outcomes say ``database-unavailable``: whether something was
         booked is then unknown to the caller, and the same request may safely be sent again.
         """
+        return self._link.take(self._carry_out(submissions))
+
+    async def carry_out(self, submissions: Sequence[Submission]) -> list[Outcome]:
+        """Do what ``execute`` does, and leave the event loop to others while the database works."""
+        return await self._async_link.take(self._carry_out(submissions))
+
+    def housekeep(self) -> None:
+        """Store snapshots that are due; a failure costs nothing but a longer load."""
+        self._link.take(self._housekeep())
+
+    async def keep_house(self) -> None:
+        """Do what ``housekeep`` does in an event loop."""
+        await self._async_link.take(self._housekeep())
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._link.close()
+        self.ledger.close()
+
+    async def leave(self) -> None:
+        """Do what ``close`` does in an event loop."""
+        await self._async_link.close()
+        self.ledger.close()
+
+    # -- one batch -------------------------------------------------------------------------
+
+    def _carry_out(self, submissions: Sequence[Submission]) -> Steps[list[Outcome]]:
+        """Carry out each request once; what comes twice in a batch is carried out after it."""
         first: dict[tuple[str, str, str], int] = {}
         later: list[int] = []
         now: list[int] = []
@@ -336,45 +274,21 @@ class Journal:
                     later.append(index)
                     continue
             now.append(index)
-        outcomes: dict[int, Outcome] = dict(
-            zip(now, self._persist([submissions[i] for i in now]), strict=True)
-        )
+        done = yield from self._persist([submissions[i] for i in now])
+        outcomes = dict(zip(now, done, strict=True))
         if later:
-            outcomes.update(zip(later, self.execute([submissions[i] for i in later]), strict=True))
+            again = yield from self._carry_out([submissions[i] for i in later])
+            outcomes.update(zip(later, again, strict=True))
         return [outcomes[index] for index in range(len(submissions))]
 
-    def housekeep(self) -> None:
-        """Store snapshots that are due; a failure costs nothing but a longer load."""
-        due, self._snapshots_due = self._snapshots_due, set()
-        envelopes = [
-            Envelope(stream, version, state)
-            for stream in due
-            for state, version in [self._states.get(stream, (None, 0))]
-            if state is not None
-        ]
-        if not envelopes or self.ledger.snapshots is None:
-            return
-        try:
-            self.ledger.snapshots.put(envelopes)
-        except _LOST as error:
-            log.warning("snapshots-not-stored", error=str(error))
-
-    def close(self) -> None:
-        """Close the connections."""
-        if self._connection is not None:
-            self._connection.close()
-        self.ledger.close()
-
-    # -- one batch -------------------------------------------------------------------------
-
-    def _persist(self, submissions: list[Submission]) -> list[Outcome]:
+    def _persist(self, submissions: list[Submission]) -> Steps[list[Outcome]]:
         deadline = time.monotonic() + PATIENCE_SECONDS
         pause = 0.05
         again = False
         self._times_decided = 0
         while True:
             try:
-                outcomes = self._attempt(submissions, again=again)
+                outcomes = yield from self._attempt(submissions, again=again)
                 self.decisions.count(self._times_decided)
                 return outcomes
             except psycopg.errors.UniqueViolation as error:
@@ -383,97 +297,84 @@ class Journal:
                 self._forget()
             except _LOST as error:
                 log.warning("database-lost", error=str(error), commands=len(submissions))
-                self._disconnect()
+                yield Disconnect()
             except psycopg.Error as error:
-                self._disconnect()
+                yield Disconnect()
                 if len(submissions) > 1:
                     # One bad item must not fail the others: each by itself, in order.
-                    return [self._persist([submission])[0] for submission in submissions]
+                    each: list[Outcome] = []
+                    for submission in submissions:
+                        each += yield from self._persist([submission])
+                    return each
                 log.exception("append-failed", error=str(error))
                 return [_failed("internal-error", "The request could not be stored.", 0)]
             if time.monotonic() > deadline:
                 message = "The database does not answer; send the same request again."
                 return [_failed("database-unavailable", message, 0)] * len(submissions)
-            time.sleep(pause)
+            yield Pause(pause)
             pause = min(2 * pause, 1.0)
             again = True
 
-    def _attempt(self, submissions: list[Submission], *, again: bool) -> list[Outcome]:
+    def _attempt(self, submissions: list[Submission], *, again: bool) -> Steps[list[Outcome]]:
         """Decide and append; ``again`` takes the lock first, so that nobody writes in between."""
-        cursor = self._connected().cursor(binary=True)
-        draft = None if again else self._decide(cursor, submissions)
-        if draft is not None and draft.only_repeats(submissions):
-            # What was booked stays booked, whoever wrote since.
-            return draft.outcomes(submissions, self._known)
-        head = recorder.begin(cursor)
+        yield from self._connect()
+        draft = None
+        if not again:
+            draft = yield from self._decide(submissions)
+            if draft.only_repeats(submissions):
+                # What was booked stays booked, whoever wrote since.
+                return draft.outcomes(submissions, self._known)
+        head = yield from recorder.begin()
         try:
             reads = set() if draft is None else draft.batch.reads
-            stale = head.position != self._known and self._catch_up(cursor, head.position, reads)
+            stale = False
+            if head.position != self._known:
+                stale = yield from self._catch_up(head.position, reads)
             if draft is None or stale:
-                draft = self._decide(cursor, submissions)
+                draft = yield from self._decide(submissions, locked=True)
             answered, batch = draft.answered, draft.batch
             outcomes = draft.outcomes(submissions, head.position)
             commit = None
             if batch.rows:
-                commit = recorder.copy_events(cursor, head, batch.rows, writer=self._writer)
-            self._write_requests(cursor, submissions, answered, outcomes, head.recorded_at)
-            self._write_keep(cursor, batch.keep, head.recorded_at)
-            recorder.end(cursor, commit, writer=self._writer)
-        except BaseException:
-            self._roll_back()
+                commit = yield from recorder.copy_events(head, batch.rows, writer=self._writer)
+            yield from self._write_requests(submissions, answered, outcomes, head.recorded_at)
+            yield from self._write_keep(batch.keep, head.recorded_at)
+            yield from recorder.end(commit, writer=self._writer)
+        except Exception:
+            yield from self._roll_back()
             raise
         self._remember(batch)
         if commit is not None:
             self._known = commit.last_position
         return outcomes
 
-    def _decide(self, cursor: psycopg.Cursor[Any], submissions: Sequence[Submission]) -> _Draft:
-        """Decide every submission that was not answered before, each on top of those before it."""
+    def _decide(self, submissions: Sequence[Submission], *, locked: bool = False) -> Steps[_Draft]:
+        """Decide every submission that was not answered before, each on top of those before it.
+
+        With the append lock held nobody else gets a turn in between: others wait for it.
+        """
         self._times_decided += 1
-        answered = self._answered(cursor, submissions)
-        absent = self._absent(cursor, submissions)
-        states, load = self._states, self._load
-
-        def remembered(stream: str) -> Entry:
-            entry = states.get(stream)
-            if entry is not None:
-                return entry
-            return (None, 0) if stream in absent else load(stream)
-
-        batch = Batch(remembered)
+        answered = yield from self._answered(submissions)
+        loaded = yield from self._look_up(submissions)
+        batch = Batch(self._states, loaded)
         decided: dict[int, _Decided] = {}
         for index, submission in enumerate(submissions):
             if index in answered:
                 continue
-            refusal: Refused | None
-            try:
-                decision = submission.command.decide(batch)
-                batch.accept(decision)
-                refusal = decision.refusal
-                answer = decision.answer
-            except Refused as error:
-                refusal = error
-            except _LOST:
-                raise
-            except Exception:
-                log.exception("decide-failed", command=type(submission.command).__name__)
-                message = "A defect kept this request from being decided; nothing was booked."
-                outcome = _failed("internal-error", message, 0)
-                decided[index] = _Decided(outcome, len(batch.rows))
-                continue
-            if refusal is None:
-                repeated = bool(answer.get("repeated", False))
-                outcome = Outcome("done", 0, dict(answer), repeated)
-            else:
-                outcome = _refused(refusal)
-            decided[index] = _Decided(outcome, len(batch.rows))
+            if not locked and index % AT_ONCE == AT_ONCE - 1:
+                yield Pause()
+            while index not in decided:
+                try:
+                    outcome = _decide_one(batch, submission.command)
+                except NotLoaded as needed:
+                    loaded[needed.stream] = yield from self._load(needed.stream)
+                else:
+                    decided[index] = _Decided(outcome, len(batch.rows))
         return _Draft(answered, batch, decided)
 
     # -- requests --------------------------------------------------------------------------
 
-    def _answered(
-        self, cursor: psycopg.Cursor[Any], submissions: Sequence[Submission]
-    ) -> dict[int, Outcome]:
+    def _answered(self, submissions: Sequence[Submission]) -> Steps[dict[int, Outcome]]:
         """Look up, in one query, which of these requests were answered before, and how."""
         keyed = {
             (s.command.network, s.client, s.key): index
@@ -483,12 +384,12 @@ class Journal:
         if not keyed:
             return {}
         networks, clients, keys = (list(column) for column in zip(*keyed, strict=True))
-        rows = cursor.execute(
+        rows = yield Query(
             "SELECT network, client, key, fields::text, outcome::text"
             " FROM journal.requests JOIN unnest(%b::text[], %b::text[], %b::text[])"
             " AS asked (network, client, key) USING (network, client, key)",
             [networks, clients, keys],
-        ).fetchall()
+        )
         answered: dict[int, Outcome] = {}
         for network, client, key, fields, outcome in rows:
             index = keyed[network, client, key]
@@ -498,12 +399,11 @@ class Journal:
 
     def _write_requests(
         self,
-        cursor: psycopg.Cursor[Any],
         submissions: Sequence[Submission],
         answered: Mapping[int, Outcome],
         outcomes: Sequence[Outcome],
         recorded_at: datetime,
-    ) -> None:
+    ) -> Steps[None]:
         """Record what was answered, in the append's transaction.
 
         Refusals that ask to be retried later, and defects, are not recorded: their key stays open.
@@ -515,7 +415,7 @@ class Journal:
         ]
         if rows:
             columns = [list(column) for column in zip(*rows, strict=True)]
-            cursor.execute(
+            yield Query(
                 "INSERT INTO journal.requests"
                 " (network, client, key, fields, outcome, position, recorded_at)"
                 " SELECT n, c, k, f::jsonb, o::jsonb, p, %s::timestamptz FROM unnest(%b::text[],"
@@ -524,34 +424,35 @@ class Journal:
                 [recorded_at, *columns],
             )
 
-    def _write_keep(
-        self, cursor: psycopg.Cursor[Any], keep: Sequence[Keep], recorded_at: datetime
-    ) -> None:
+    def _write_keep(self, keep: Sequence[Keep], recorded_at: datetime) -> Steps[None]:
         for row in keep:
             values = msgspec.structs.asdict(row)
-            cursor.execute(_KEEP[type(row)], {**values, "recorded_at": recorded_at})
+            yield Query(_KEEP[type(row)], {**values, "recorded_at": recorded_at})
 
     # -- states ----------------------------------------------------------------------------
 
-    def _absent(self, cursor: psycopg.Cursor[Any], submissions: Sequence[Submission]) -> set[str]:
-        """Find, in one query, which streams that the batch surely reads do not exist yet."""
+    def _look_up(self, submissions: Sequence[Submission]) -> Steps[dict[str, Entry]]:
+        """Load, of the streams that the batch surely reads, those that are not in memory."""
         wanted = {s for sub in submissions for s in sub.command.touches()} - self._states.keys()
         if not wanted:
-            return set()
-        rows = cursor.execute(
+            return {}
+        rows = yield Query(
             "SELECT originator_id FROM journal.events"
             " WHERE originator_id = ANY(%b) AND originator_version = 1",
             [list(wanted)],
-        ).fetchall()
-        return wanted - {row[0] for row in rows}
+        )
+        loaded: dict[str, Entry] = dict.fromkeys(wanted, (None, 0))
+        for (stream,) in rows:
+            loaded[stream] = yield from self._load(stream)
+        return loaded
 
-    def _load(self, stream: str) -> Entry:
-        entry = self.ledger.load(stream)
+    def _load(self, stream: str) -> Steps[Entry]:
+        entry: Entry = yield Call(partial(self.ledger.load, stream))
         if category_of(stream) != "hand":
             self._states[stream] = entry
         return entry
 
-    def _catch_up(self, cursor: psycopg.Cursor[Any], head: int, reads: set[str]) -> bool:
+    def _catch_up(self, head: int, reads: set[str]) -> Steps[bool]:
         """Fold in what others wrote; tell whether any of the streams read has changed.
 
         Hands are not remembered: each is written once. Those that the batch found absent may
@@ -563,7 +464,7 @@ class Journal:
             return True
         states = self._states
         changed = False
-        rows = cursor.execute(
+        rows = yield Query(
             "SELECT originator_id, originator_version, topic, state"
             " FROM journal.events WHERE notification_id > %s AND notification_id <= %s"
             " AND NOT (topic >= 'hand.' AND topic < 'hand/') ORDER BY notification_id",
@@ -578,13 +479,12 @@ class Journal:
                 states[stream] = (_evolve(stream)(entry[0], event), version)
         hands = [stream for stream in reads if stream.startswith("hand:")]
         if not changed and hands:
-            changed = bool(
-                cursor.execute(
-                    "SELECT 1 FROM journal.events WHERE originator_id = ANY(%b)"
-                    " AND notification_id > %s LIMIT 1",
-                    [hands, self._known],
-                ).fetchone()
+            found = yield Query(
+                "SELECT 1 FROM journal.events WHERE originator_id = ANY(%b)"
+                " AND notification_id > %s LIMIT 1",
+                [hands, self._known],
             )
+            changed = bool(found)
         self._known = head
         return changed
 
@@ -603,36 +503,59 @@ class Journal:
         self._states.clear()
         self._snapshots_due.clear()
 
+    def _housekeep(self) -> Steps[None]:
+        due, self._snapshots_due = self._snapshots_due, set()
+        envelopes = [
+            Envelope(stream, version, state)
+            for stream in due
+            for state, version in [self._states.get(stream, (None, 0))]
+            if state is not None
+        ]
+        if not envelopes or self.ledger.snapshots is None:
+            return
+        try:
+            yield Call(partial(self.ledger.snapshots.put, envelopes))
+        except _LOST as error:
+            log.warning("snapshots-not-stored", error=str(error))
+
     # -- the connection --------------------------------------------------------------------
 
-    def _connected(self) -> psycopg.Connection[Any]:
-        if self._connection is None or self._connection.closed:
-            connection = psycopg.connect(self._dsn, autocommit=True, application_name="journal")
-            connection.execute("SET lock_timeout = '10s'")
-            connection.execute("SET idle_in_transaction_session_timeout = '10s'")
-            row = connection.execute(
-                "SELECT coalesce(max(last_position), 0) FROM journal.commits"
-            ).fetchone()
-            connection.execute(
-                "DELETE FROM journal.snapshots WHERE NOT topic = ANY(%s)",
-                [list(catalogue.SNAPSHOT_STATES)],
-            )
-            self._forget()
-            self._known = row[0] if row else 0
-            self._connection = connection
-        return self._connection
+    def _connect(self) -> Steps[None]:
+        is_new = yield Connect()
+        if not is_new:
+            return
+        [(known,)] = yield Query("SELECT coalesce(max(last_position), 0) FROM journal.commits")
+        yield Query(
+            "DELETE FROM journal.snapshots WHERE NOT topic = ANY(%s)",
+            [list(catalogue.SNAPSHOT_STATES)],
+        )
+        self._forget()
+        self._known = known
 
-    def _disconnect(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def _roll_back(self) -> None:
+    def _roll_back(self) -> Steps[None]:
         try:
-            if self._connection is not None:
-                self._connection.rollback()
+            yield Script("ROLLBACK")
         except psycopg.Error:
-            self._disconnect()
+            yield Disconnect()
+
+
+def _decide_one(batch: Batch, command: Command) -> Outcome:
+    """Decide a command and fold it in; raises NotLoaded, and what a lost database raises."""
+    try:
+        decision = command.decide(batch)
+        batch.accept(decision)
+    except Refused as error:
+        return _refused(error)
+    except _LOST:
+        raise
+    except Exception:
+        log.exception("decide-failed", command=type(command).__name__)
+        message = "A defect kept this request from being decided; nothing was booked."
+        return _failed("internal-error", message, 0)
+    if decision.refusal is not None:
+        return _refused(decision.refusal)
+    answer = decision.answer
+    return Outcome("done", 0, dict(answer), bool(answer.get("repeated", False)))
 
 
 def _again(before: Mapping[str, str], fields: Mapping[str, str], outcome: str) -> Outcome:
@@ -690,27 +613,3 @@ _KEEP: Final[dict[type[Keep], str]] = {
         " VALUES (%(network)s, %(approval)s, %(maker)s, %(checker)s, %(digest)s, %(recorded_at)s)"
     ),
 }
-
-
-# -- reading -----------------------------------------------------------------------------------
-
-_SELECT_EVENTS: Final = (
-    "SELECT notification_id, originator_id, originator_version, topic, state FROM journal.events"
-)
-
-
-def _recorded(rows: Iterable[Any]) -> Iterator[Recorded]:
-    for position, stream, version, topic, state in rows:
-        yield Recorded(position, stream, version, catalogue.decode(topic, bytes(state)))
-
-
-def events_of(connection: psycopg.Connection[Any], stream: str) -> list[Recorded]:
-    """Read a whole stream in order."""
-    query = f"{_SELECT_EVENTS} WHERE originator_id = %s ORDER BY originator_version"
-    return list(_recorded(connection.execute(query, [stream])))
-
-
-def event_at(connection: psycopg.Connection[Any], position: int) -> Recorded | None:
-    """Read the event at a position."""
-    query = f"{_SELECT_EVENTS} WHERE notification_id = %s"
-    return next(_recorded(connection.execute(query, [position])), None)

@@ -7,8 +7,9 @@ a stream, reading by position, subscribing) is the library's own.
 
 import hashlib
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from struct import Struct
 from typing import Any, Final, NamedTuple, cast
 from uuid import UUID
@@ -29,6 +30,8 @@ from eventsourcing.postgres import (
 )
 from psycopg import sql
 
+from ledger.link import CopyIn, Link, Script, Steps
+
 SCHEMA: Final = "journal"
 CHANNEL: Final = "cardroom_journal"
 """Notified after every commit, with the last position."""
@@ -40,8 +43,6 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 COPY_HEADER: Final = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
 COPY_TRAILER: Final = b"\xff\xff"
 _FIVE_FIELDS_TEXT: Final = Struct(">hi").pack
-_VERSION_TOPIC: Final = Struct(">iqi").pack
-_LENGTH: Final = Struct(">i").pack
 _POSITION: Final = Struct(">iq").pack
 _COMMIT: Final = Struct(">qqqi").pack
 
@@ -69,10 +70,17 @@ def stream_start(originator_id: str) -> bytes:
     return _FIVE_FIELDS_TEXT(5, len(stream)) + stream
 
 
-def row_start(start: bytes, originator_version: int, topic: bytes, state: bytes) -> bytes:
+def row_start(start: bytes, originator_version: int, topic: str, state: bytes) -> bytes:
     """Encode an event as a row of its stream, all but the position at its end."""
-    version_topic = _VERSION_TOPIC(8, originator_version, len(topic))
-    return b"".join((start, version_topic, topic, _LENGTH(len(state)), state))
+    pack, length, encoded = _topic(topic)
+    return start + pack(8, originator_version, length, encoded, len(state)) + state
+
+
+@cache
+def _topic(topic: str) -> tuple[Callable[..., bytes], int, bytes]:
+    """Make ready what goes between a stream's id and an event: version, topic, length."""
+    encoded = topic.encode()
+    return Struct(f">iqi{len(encoded)}si").pack, len(encoded), encoded
 
 
 def microseconds(instant: datetime) -> int:
@@ -113,27 +121,20 @@ COPY_EVENTS: Final = (
 )
 
 
-def begin(cursor: psycopg.Cursor[Any]) -> Head:
+def begin() -> Steps[Head]:
     """Open a transaction, take the append lock and read the head: one round trip.
 
     Statements after the lock have snapshots of their own, so they see what the previous holder
     committed.
     """
-    cursor.execute(LOCK_AND_READ_HEAD, prepare=False, binary=False)
-    cursor.nextset()
-    cursor.nextset()
-    row = cursor.fetchone()
-    cursor.nextset()
-    if row is not None:
-        return Head(row[0], bytes(row[1]), row[2].astimezone(UTC))
-    clock = cursor.fetchone()
-    assert clock is not None
-    return Head(0, FIRST_DIGEST, clock[0].astimezone(UTC))
+    _, _, heads, [(clock,)] = yield Script(LOCK_AND_READ_HEAD)
+    if not heads:
+        return Head(0, FIRST_DIGEST, clock.astimezone(UTC))
+    [(position, digest, recorded_at)] = heads
+    return Head(position, bytes(digest), recorded_at.astimezone(UTC))
 
 
-def copy_events(
-    cursor: psycopg.Cursor[Any], head: Head, row_starts: Sequence[bytes], *, writer: str
-) -> Commit:
+def copy_events(head: Head, row_starts: Sequence[bytes], *, writer: str) -> Steps[Commit]:
     """Number the rows from the head on, copy them and return their commit, not yet written."""
     first = head.position + 1
     last = head.position + len(row_starts)
@@ -141,16 +142,15 @@ def copy_events(
     for position, start in enumerate(row_starts, first):
         pieces += (start, _POSITION(8, position))
     rows = b"".join(pieces)
-    with cursor.copy(COPY_EVENTS) as copy:
-        copy.write(b"".join((COPY_HEADER, rows, COPY_TRAILER)))
+    yield CopyIn(COPY_EVENTS, b"".join((COPY_HEADER, rows, COPY_TRAILER)))
     digest = chain(head.digest, commit_header(first, last, head.recorded_at, writer), rows)
     return Commit(first, last, head.recorded_at, digest)
 
 
-def end(cursor: psycopg.Cursor[Any], commit: Commit | None, *, writer: str) -> None:
+def end(commit: Commit | None, *, writer: str) -> Steps[None]:
     """Write the commit, notify the readers and commit: one round trip."""
     if commit is None:
-        cursor.execute("COMMIT")
+        yield Script("COMMIT")
         return
     statement = sql.SQL(
         "INSERT INTO journal.commits (first_position, last_position, recorded_at, writer, digest)"
@@ -165,7 +165,15 @@ def end(cursor: psycopg.Cursor[Any], commit: Commit | None, *, writer: str) -> N
         channel=sql.Identifier(CHANNEL),
         payload=sql.Literal(str(commit.last_position)),
     )
-    cursor.execute(statement, prepare=False, binary=False)
+    yield Script(statement)
+
+
+def append(row_starts: Sequence[bytes], *, writer: str) -> Steps[Commit]:
+    """Append rows in a transaction of their own."""
+    head = yield from begin()
+    commit = yield from copy_events(head, row_starts, writer=writer)
+    yield from end(commit, writer=writer)
+    return commit
 
 
 # The library tries a read ten times, pausing between: two seconds and more, for which the append
@@ -199,20 +207,12 @@ class LedgerRecorder(PostgresApplicationRecorder):
         if not stored_events:
             return []
         rows = [
-            row_start(
-                stream_start(str(e.originator_id)), e.originator_version, e.topic.encode(), e.state
-            )
+            row_start(stream_start(str(e.originator_id)), e.originator_version, e.topic, e.state)
             for e in stored_events
         ]
-        # The pool's connections give dicts; the append reads by column number.
-        with (
-            self.datastore.get_connection() as connection,
-            connection.cursor(row_factory=psycopg.rows.tuple_row) as cursor,
-        ):
+        with self.datastore.get_connection() as connection:
             try:
-                head = begin(cursor)
-                commit = copy_events(cursor, head, rows, writer=self.writer)
-                end(cursor, commit, writer=self.writer)
+                commit = Link.over(connection).take(append(rows, writer=self.writer))
             except psycopg.Error:
                 if not connection.closed:
                     connection.rollback()

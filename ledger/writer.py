@@ -1,15 +1,13 @@
-"""Group commit: one thread takes what the requests have queued and carries it out together."""
+"""Group commit: what the requests have queued is carried out together, in their event loop."""
 
 import asyncio
-import threading
-import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import structlog
 
-from ledger.core import Command, Refused
+from ledger.core import Refused
 from ledger.journal import Decisions, Journal, Outcome, Submission
 
 log = structlog.get_logger(__name__)
@@ -31,33 +29,24 @@ class QueueFull(Refused):
 
 class _Waiting(NamedTuple):
     submissions: Sequence[Submission]
-    loop: asyncio.AbstractEventLoop
     future: "asyncio.Future[list[Outcome]]"
 
 
 class Writer:
-    """A thread around a journal, with a bounded queue in front.
+    """A task around a journal, with a bounded queue in front.
 
     What was taken is carried out even when its caller has gone away; ``stop`` drains the queue.
-    ``prepare`` works out, for many commands at once, what does not depend on the books; it gives
-    them back in the same order.
+    Started and used in one event loop.
     """
 
-    def __init__(
-        self,
-        journal: Journal,
-        *,
-        queue_limit: int = 20_000,
-        prepare: Callable[[Sequence[Command]], Sequence[Command]] = lambda commands: commands,
-    ) -> None:
+    def __init__(self, journal: Journal, *, queue_limit: int = 20_000) -> None:
         self._journal = journal
-        self._prepare = prepare
         self._queue_limit = queue_limit
         self._queue: deque[_Waiting] = deque()
         self._queued = 0
-        self._wake = threading.Condition()
+        self._wake = asyncio.Event()
         self._stopping = False
-        self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
+        self._task: asyncio.Task[None] | None = None
 
     @property
     def depth(self) -> int:
@@ -71,103 +60,68 @@ class Writer:
 
     def start(self) -> None:
         """Begin to carry out what is queued."""
-        self._thread.start()
+        self._task = asyncio.get_running_loop().create_task(self._run(), name="writer")
 
-    def stop(self, timeout: float = 30.0) -> None:
+    async def stop(self) -> None:
         """Carry out what is queued, then close the journal."""
-        with self._wake:
-            self._stopping = True
-            self._wake.notify()
-        self._thread.join(timeout)
+        self._stopping = True
+        self._wake.set()
+        if self._task is not None:
+            await self._task
 
     async def submit(self, submissions: Sequence[Submission]) -> list[Outcome]:
         """Queue commands and wait for their outcomes; raises QueueFull and takes none."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[list[Outcome]] = loop.create_future()
-        with self._wake:
-            if self._stopping:
-                raise QueueFull("The server is shutting down.")
-            if self._queued and self._queued + len(submissions) > self._queue_limit:
-                raise QueueFull(f"{self._queued} commands are waiting.", queued=self._queued)
-            self._queue.append(_Waiting(submissions, loop, future))
-            self._queued += len(submissions)
-            self._wake.notify()
+        if self._stopping:
+            raise QueueFull("The server is shutting down.")
+        if self._queued and self._queued + len(submissions) > self._queue_limit:
+            raise QueueFull(f"{self._queued} commands are waiting.", queued=self._queued)
+        future: asyncio.Future[list[Outcome]] = asyncio.get_running_loop().create_future()
+        self._queue.append(_Waiting(submissions, future))
+        self._queued += len(submissions)
+        self._wake.set()
         # The caller may go away, and its future with it; the work is done all the same.
         return await future
 
-    def _run(self) -> None:
-        while self._wait():
-            time.sleep(GATHER_SECONDS)
+    async def _run(self) -> None:
+        while await self._wait():
+            await asyncio.sleep(GATHER_SECONDS)
             taken = self._take()
-            outcomes = self._carry_out(taken)
-            _answer(taken, outcomes)
-            self._journal.housekeep()
-        self._journal.close()
+            _answer(taken, await self._carry_out(taken))
+            await self._journal.keep_house()
+        await self._journal.leave()
 
-    def _wait(self) -> bool:
-        with self._wake:
-            while not self._queue and not self._stopping:
-                self._wake.wait()
-            return bool(self._queue)
+    async def _wait(self) -> bool:
+        while not self._queue and not self._stopping:
+            self._wake.clear()
+            await self._wake.wait()
+        return bool(self._queue)
 
     def _take(self) -> list[_Waiting]:
         taken: list[_Waiting] = []
         count = 0
-        with self._wake:
-            while self._queue and (
-                not taken or count + len(self._queue[0].submissions) <= BATCH_LIMIT
-            ):
-                waiting = self._queue.popleft()
-                taken.append(waiting)
-                count += len(waiting.submissions)
-            self._queued -= count
+        while self._queue and (not taken or count + len(self._queue[0].submissions) <= BATCH_LIMIT):
+            waiting = self._queue.popleft()
+            taken.append(waiting)
+            count += len(waiting.submissions)
+        self._queued -= count
         return taken
 
-    def _carry_out(self, taken: Sequence[_Waiting]) -> list[Outcome] | BaseException:
+    async def _carry_out(self, taken: Sequence[_Waiting]) -> list[Outcome] | None:
         try:
-            return self._journal.execute(
-                self._prepared([s for waiting in taken for s in waiting.submissions])
-            )
-        except BaseException as error:
-            log.exception("writer-failed")
-            return error
-
-    def _prepared(self, submissions: list[Submission]) -> list[Submission]:
-        try:
-            commands = self._prepare([submission.command for submission in submissions])
+            return await self._journal.carry_out([s for one in taken for s in one.submissions])
         except Exception:
-            # Whichever it is fails alone, when it is decided.
-            log.exception("prepare-failed")
-            return submissions
-        return [
-            submission._replace(command=command)
-            for submission, command in zip(submissions, commands, strict=True)
-        ]
+            log.exception("writer-failed")
+            return None
 
 
-def _answer(taken: Sequence[_Waiting], outcomes: list[Outcome] | BaseException) -> None:
+def _answer(taken: Sequence[_Waiting], outcomes: Sequence[Outcome] | None) -> None:
     start = 0
-    by_loop: dict[asyncio.AbstractEventLoop, list[tuple[_Waiting, list[Outcome]]]] = {}
     for waiting in taken:
-        mine: list[Outcome] = []
-        if not isinstance(outcomes, BaseException):
-            mine = outcomes[start : start + len(waiting.submissions)]
-            start += len(waiting.submissions)
-        by_loop.setdefault(waiting.loop, []).append((waiting, mine))
-    for loop, answers in by_loop.items():
-        try:
-            loop.call_soon_threadsafe(_resolve, answers, outcomes)
-        except RuntimeError:
-            log.info("callers-gone", callers=len(answers))
-
-
-def _resolve(
-    answers: Sequence[tuple[_Waiting, list[Outcome]]], outcomes: list[Outcome] | BaseException
-) -> None:
-    for waiting, mine in answers:
+        end = start + len(waiting.submissions)
         if waiting.future.done():
-            continue
-        if isinstance(outcomes, BaseException):
+            pass
+        elif outcomes is None:
             waiting.future.set_exception(RuntimeError("the writer failed"))
         else:
-            waiting.future.set_result(mine)
+            waiting.future.set_result(list(outcomes[start:end]))
+        start = end

@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import ClassVar, Final
 
 import msgspec
-from msgspec.structs import replace
 
 from ledger.core import Book, Command, Context, Decision, Event, Kind, Refused, Retry
 from ledger.hands import record
@@ -72,10 +71,9 @@ class PostHand(Command, frozen=True, kw_only=True):
     """Book a hand as it was posted, or say why not.
 
     ``hand`` is what ``ohh.read`` gave, ``posted_digest`` the SHA-256 of the bytes, ``claims`` the
-    stream of each player's nickname claim, by the name in the hand. ``stored`` is what is kept of
-    the hand, where that was worked out for many hands together. ``rulebook`` and ``on`` set another
-    rulebook or day than the table's and the hand's. ``dry_run`` answers the verdict and books
-    nothing.
+    stream of each player's nickname claim, by the name in the hand. ``rulebook`` and ``on`` set
+    another rulebook or day than the table's and the hand's. ``dry_run`` answers the verdict and
+    books nothing.
     ``foreign``: the hand's own ``network_name`` is not the network that it is booked under.
     Raises UnknownRulebook, AnotherHandRunning; refusals by findings and DifferentContent keep
     rows or facts and come with the decision.
@@ -84,7 +82,6 @@ class PostHand(Command, frozen=True, kw_only=True):
     hand: Hand
     posted_digest: str
     claims: Mapping[str, str] = {}
-    stored: record.Stored | None = None
     rulebook: str | None = None
     on: date | None = None
     dry_run: bool = False
@@ -132,9 +129,6 @@ class PostHand(Command, frozen=True, kw_only=True):
             for player in self.hand.players
         ]
 
-    def _stored(self) -> record.Stored:
-        return self.stored or record.stored([self.hand])[0]
-
     # -- the ways it can end ---------------------------------------------------------------
 
     def _dry_run(self, book: Book, table: TableState | None) -> Decision:
@@ -146,7 +140,7 @@ class PostHand(Command, frozen=True, kw_only=True):
 
     def _again(self, key: str, booked: HandState, book: Book) -> Decision:
         """Answer a hand that is booked: the first result again, or that this is another hand."""
-        digest = self._stored().content_digest
+        digest = record.digest_of(self.hand)
         if digest == booked.content_digest or self.hand.x_status == "running":
             return Decision(answer={**booked.answer, "repeated": True})
         differing = self._differing(booked, book)
@@ -188,7 +182,7 @@ class PostHand(Command, frozen=True, kw_only=True):
             table_id=table_id(self.hand.table_name),
             code=refusal.code,
             retry=refusal.retry,
-            digest=bytes.fromhex(self._stored().content_digest),
+            digest=bytes.fromhex(record.digest_of(self.hand)),
             record=record.pack(record.encode(self.hand, hashes)),
             dictionary=record.CURRENT,
         )
@@ -245,7 +239,7 @@ class PostHand(Command, frozen=True, kw_only=True):
 
     def _posted(self, booking: Booking) -> HandPosted:
         hand, judgement, players = self.hand, booking.judgement, booking.players
-        stored = self._stored()
+        content = record.encode(hand)
         return HandPosted(
             occurred_at=booking.occurred_at,
             actor=self.actor,
@@ -262,10 +256,10 @@ class PostHand(Command, frozen=True, kw_only=True):
                     for one in hand.players
                 ]
             ),
-            record=stored.record,
+            record=record.pack(content),
             dictionary=record.CURRENT,
             posted_digest=self.posted_digest,
-            content_digest=stored.content_digest,
+            content_digest=record.digest_of(hand, content),
             verdict=judgement.findings.verdict,
             jackpot_contribution_minor=judgement.contribution.booked_minor,
             expected=judgement.expected() if judgement.findings else None,
@@ -279,16 +273,6 @@ class PostHand(Command, frozen=True, kw_only=True):
             "request_id": self.request_id,
             "rulebook": rulebook,
         }
-
-
-def together(commands: Sequence[Command]) -> list[Command]:
-    """Work out what is kept of posted hands, for many at once; other commands stay as they are."""
-    posts = [c for c in commands if isinstance(c, PostHand) and not c.dry_run]
-    stored = iter(record.stored([post.hand for post in posts]))
-    return [
-        replace(c, stored=next(stored)) if isinstance(c, PostHand) and not c.dry_run else c
-        for c in commands
-    ]
 
 
 def _stream_of(table: TableState) -> str:

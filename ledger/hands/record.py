@@ -21,43 +21,6 @@ CURRENT: Final = 1
 _LEVEL: Final = 3
 _LONGEST: Final = 1 << 26
 
-_TOGETHER: Final = 64
-"""Hands that are compressed in one go: few enough to stay in the processor's cache."""
-
-
-class Stored(msgspec.Struct, frozen=True, gc=False):
-    """What is kept of a hand: its record, compressed, and the digest of its content in hex."""
-
-    record: bytes
-    content_digest: str
-
-
-def stored(hands: Sequence[Hand]) -> list[Stored]:
-    """Work out what is kept of hands, all together.
-
-    Compressing gives up the interpreter's lock. Once for many hands is cheap; once for each, with
-    another thread that wants the lock, costs ten times what compressing does.
-    """
-    return [
-        one
-        for start in range(0, len(hands), _TOGETHER)
-        for one in _stored(hands[start : start + _TOGETHER])
-    ]
-
-
-def _stored(hands: Sequence[Hand]) -> list[Stored]:
-    encoded = [encode(hand) for hand in hands]
-    if len(encoded) > 1:
-        contents: list[bytes | bytearray | memoryview] = [*encoded]
-        buffers = _compressor().multi_compress_to_buffer(contents, threads=0)
-        packed = [buffers[index].tobytes() for index in range(len(buffers))]
-    else:
-        packed = [pack(content) for content in encoded]
-    return [
-        Stored(compressed, digest_of(hand, content))
-        for hand, content, compressed in zip(hands, encoded, packed, strict=True)
-    ]
-
 
 def encode(hand: Hand, names: Sequence[str] = ()) -> bytes:
     """Encode a canonical hand; ``names`` stand for the players' names, else they are left out."""

@@ -85,9 +85,7 @@ class TestTheChain(OnOurTables):
             previous = recorder.FIRST_DIGEST
             for first, last, recorded_at, writer, digest in commits:
                 rows = b"".join(
-                    recorder.row_start(
-                        recorder.stream_start(stream), version, topic.encode(), state
-                    )
+                    recorder.row_start(recorder.stream_start(stream), version, topic, state)
                     + recorder._POSITION(8, position)
                     for stream, version, topic, state, position in connection.execute(
                         "SELECT originator_id, originator_version, topic, state, notification_id"
@@ -102,8 +100,8 @@ class TestTheChain(OnOurTables):
         assert [(first, last) for first, last, *_ in commits] == [(1, 1), (2, 4), (5, 6)]
 
     def test_different_rows_that_join_alike_have_different_digests(self) -> None:
-        one = recorder.row_start(START, 1, b"ab", b"c")
-        other = recorder.row_start(START, 1, b"a", b"bc")
+        one = recorder.row_start(START, 1, "ab", b"c")
+        other = recorder.row_start(START, 1, "a", b"bc")
         assert recorder.chain(b"", b"", one) != recorder.chain(b"", b"", other)
 
     def test_a_failed_append_leaves_neither_rows_nor_a_gap(self, dsn: str) -> None:

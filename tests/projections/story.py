@@ -30,6 +30,7 @@ from ledger.hands.events import (
     hand_stream,
 )
 from ledger.hands.findings import Finding
+from ledger.link import Link
 from ledger.players.events import (
     BoughtIn,
     Deposited,
@@ -245,11 +246,9 @@ def write(dsn: str, commits: Sequence[Sequence[Written]], *, writer: str = "stor
             rows = []
             for stream, event in events:
                 versions[stream] = versions.get(stream, 0) + 1
-                topic, state = event.NAME.encode(), catalogue.encode(event)
+                topic, state = event.NAME, catalogue.encode(event)
                 start = recorder.stream_start(stream)
                 rows.append(recorder.row_start(start, versions[stream], topic, state))
-            head = recorder.begin(cursor)
-            commit = recorder.copy_events(cursor, head, rows, writer=writer)
-            recorder.end(cursor, commit, writer=writer)
-            last = commit.last_position
+            appended = Link.over(connection).take(recorder.append(rows, writer=writer))
+            last = appended.last_position
     return last
