@@ -43,6 +43,9 @@ class Scope(StrEnum):
     BALANCES_READ = "balances:read"
     BOOKS_READ = "books:read"
     FINDINGS_READ = "findings:read"
+    APPROVALS_READ = "approvals:read"
+    APPROVALS_WITHDRAW = "approvals:withdraw"
+    APPROVALS_DECIDE = "approvals:decide"
 
 
 _EVERYONE = frozenset({Scope.RULEBOOKS_READ})
@@ -55,9 +58,21 @@ ROLES: Final[dict[str, frozenset[Scope]]] = {
     | {Scope.CASHIER_RUN, Scope.PLAYERS_REGISTER, Scope.PLAYERS_READ, Scope.BALANCES_READ},
     "support": _READER | {Scope.PLAYERS_REGISTER, Scope.FINDINGS_READ},
     "compliance": _READER
-    | {Scope.PLAYERS_INTERVENE, Scope.CASHIER_REVIEW, Scope.FINDINGS_READ, Scope.BOOKS_READ},
-    "approver": _READER | {Scope.CASHIER_REVIEW, Scope.FINDINGS_READ},
-    "auditor": _READER | {Scope.BOOKS_READ, Scope.FINDINGS_READ},
+    | {
+        Scope.PLAYERS_INTERVENE,
+        Scope.CASHIER_REVIEW,
+        Scope.FINDINGS_READ,
+        Scope.BOOKS_READ,
+        Scope.APPROVALS_READ,
+    },
+    "approver": _READER
+    | {
+        Scope.CASHIER_REVIEW,
+        Scope.FINDINGS_READ,
+        Scope.APPROVALS_READ,
+        Scope.APPROVALS_DECIDE,
+    },
+    "auditor": _READER | {Scope.BOOKS_READ, Scope.FINDINGS_READ, Scope.APPROVALS_READ},
     "partner": _READER | {Scope.PLAYERS_REGISTER},
     "operator": _READER
     | {
@@ -66,6 +81,8 @@ ROLES: Final[dict[str, frozenset[Scope]]] = {
         Scope.RULEBOOKS_ADOPT,
         Scope.BOOKS_READ,
         Scope.FINDINGS_READ,
+        Scope.APPROVALS_READ,
+        Scope.APPROVALS_WITHDRAW,
     },
 }
 """What each role's token allows. Nobody who asks for a withdrawal also releases it."""
@@ -75,6 +92,7 @@ class Caller(msgspec.Struct, frozen=True):
     """Who a verified token speaks for."""
 
     subject: str
+    """Who it is. A person is one subject whatever his client: of two subjects an approval asks."""
     client: str
     network: str
     scopes: frozenset[str]
