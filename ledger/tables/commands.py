@@ -5,8 +5,20 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
+from ledger import money
 from ledger.bounds import InvalidField, amount, text
-from ledger.core import Book, Command, Context, Decision, Event, Kind, Refused, Retry
+from ledger.core import (
+    Approvable,
+    Asked,
+    Book,
+    Command,
+    Context,
+    Decision,
+    Event,
+    Kind,
+    Refused,
+    Retry,
+)
 from ledger.hands.events import HandState, hand_stream
 from ledger.players.events import (
     BoughtIn,
@@ -17,7 +29,7 @@ from ledger.players.events import (
     player_stream,
 )
 from ledger.players.standing import CurrencyMismatch, active, affordable, debt_collected, known
-from ledger.rulebooks import Rulebook, adopted
+from ledger.rulebooks import Rulebook, adopted, asked
 from ledger.tables import stakes
 from ledger.tables.events import (
     ChipsAdded,
@@ -446,13 +458,15 @@ class BeginHand(Command, frozen=True, kw_only=True):
         )
 
 
-class ResyncTable(Command, frozen=True, kw_only=True):
+class ResyncTable(Approvable, frozen=True, kw_only=True):
     """Set every seat's chips to what the game server has, because a hand was lost.
 
     ``chips_minor`` names every occupied seat. The differences go to suspense, to be cleared.
     ``game_number`` is the lost hand, if it is known; a running hand ends with it.
     Raises UnknownTable, TableIsClosed, InvalidAmount, InvalidField, SeatUnknown.
     """
+
+    ACTION: ClassVar[str] = "resync-table"
 
     table: str
     chips_minor: Mapping[int, int]
@@ -463,7 +477,29 @@ class ResyncTable(Command, frozen=True, kw_only=True):
     def touches(self) -> tuple[str, ...]:
         return (table_stream(self.network, self.table),)
 
-    def decide(self, book: Book) -> Decision:
+    def approval(self, book: Book) -> Asked | None:
+        table = _open(book, self.network, self.table)
+        difference = self._difference(table)
+        given = sum(part for part in difference.values() if part > 0)
+        taken = -sum(part for part in difference.values() if part < 0)
+        # What one player loses another may get: the sum alone would hide it.
+        at_stake = max(given, taken)
+        return asked(
+            _rulebook(book, self, table),
+            self.ACTION,
+            at_stake,
+            table.currency,
+            f"Set the chips at table {table.name}: {money.text(given, table.currency)} given,"
+            f" {money.text(taken, table.currency)} {table.currency} taken, through suspense.",
+            table=table.table_id,
+            difference_minor={str(seat): part for seat, part in difference.items()},
+            suspense_minor=given - taken,
+            ground=self.ground,
+            reason=self.reason,
+            **({} if self.game_number is None else {"game_number": self.game_number}),
+        )
+
+    def decide_approved(self, book: Book) -> Decision:
         table = _open(book, self.network, self.table)
         rulebook = _rulebook(book, self, table)
         _reasoned(rulebook, self.ground, self.reason)
@@ -478,11 +514,7 @@ class ResyncTable(Command, frozen=True, kw_only=True):
         for chips in self.chips_minor.values():
             amount(chips, "chips_minor", least=0)
         context = self.context(rulebook.ref)
-        difference = {
-            number: self.chips_minor[number] - seat.chips_minor
-            for number, seat in table.seats.items()
-            if self.chips_minor[number] != seat.chips_minor
-        }
+        difference = self._difference(table)
         corrected: list[tuple[str, Event]] = []
         for number, amount_minor in difference.items():
             owner = table.seats[number].player
@@ -513,6 +545,13 @@ class ResyncTable(Command, frozen=True, kw_only=True):
                 "suspense_minor": sum(difference.values()),
             },
         )
+
+    def _difference(self, table: TableState) -> dict[int, int]:
+        return {
+            number: self.chips_minor[number] - seat.chips_minor
+            for number, seat in table.seats.items()
+            if self.chips_minor[number] != seat.chips_minor
+        }
 
 
 class CrashTable(Command, frozen=True, kw_only=True):
