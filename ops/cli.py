@@ -17,7 +17,7 @@ from ops import database, logging, projections, supervisor, tokens
 from ops import migrate as migrations
 from ops import settings as configuration
 from ops.bench.run import bench
-from ops.check import check_books
+from ops.check import check_books, print_anchors
 from ops.demo.run import demo
 from ops.embedded import DatabaseProblem
 from ops.importer.cli import import_hands
@@ -110,6 +110,7 @@ app.command("import")(import_hands)
 app.command("judge")(judge_hands)
 app.command("bench")(bench)
 app.command("check")(check_books)
+app.command("anchor")(print_anchors)
 app.add_typer(projections.app, name="projections")
 app.command("demo")(demo)
 

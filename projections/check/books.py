@@ -1,29 +1,39 @@
 """The whole check, in one snapshot of the database."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import psycopg
 
 from ledger import catalogue
 from projections import checkpoints, generations
+from projections.anchors import Anchor, Noted
 from projections.check.chain import Chain, Checked, Stored
 from projections.check.hands import HandCheck
 from projections.check.replay import Replay
 from projections.check.report import Report
+from projections.check.seals import check_seals
 from projections.check.signposts import HandDaysCheck, check_signposts
+from projections.check.snapshots import check_snapshots
 from projections.check.streams import UNFOLDABLE, check_states, check_versions
 from projections.schema import book_of
 
-Progress = Callable[[int], None]
+Progress = Callable[[str, int], None]
+"""Told what is being looked at, and the position or row that it has come to."""
 
 # A reader, or an answer, that knows of events which are not there: the newest were taken away.
 _BEYOND: Final = """
-SELECT 'checkpoint', application_name, notification_id FROM journal.tracking
+SELECT 'tracking', 'checkpoint ' || application_name, notification_id FROM journal.tracking
  WHERE notification_id > %(head)s AND application_name <> '__migration__'
 UNION ALL
-SELECT 'request', concat_ws(' ', network, client, key), position FROM journal.requests
- WHERE position > %(head)s
+SELECT 'requests', concat_ws(' ', 'request', network, client, key), position
+  FROM journal.requests WHERE position > %(head)s
+"""
+
+_INSIDE: Final = """
+SELECT application_name, notification_id FROM journal.tracking
+ WHERE notification_id > 0 AND application_name <> '__migration__'
+   AND NOT EXISTS (SELECT FROM journal.commits WHERE last_position = notification_id)
 """
 
 # Claims are taken by players, deposits and withdrawals, in the append that makes these or later.
@@ -41,8 +51,10 @@ SELECT originator_id, notification_id, holder FROM (
 """
 
 
-def check(dsn: str, on_progress: Progress = lambda _: None) -> Report:
-    """Check everything in one snapshot of the database; ``on_progress`` is told positions.
+def check(
+    dsn: str, on_progress: Progress = lambda _, __: None, *, against: Iterable[Anchor] = ()
+) -> Report:
+    """Check everything in one snapshot of the database, and against anchors noted outside.
 
     Raises StaleGenerationError when the live projections were made by other code.
     """
@@ -50,15 +62,16 @@ def check(dsn: str, on_progress: Progress = lambda _: None) -> Report:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
         connection.execute("SET LOCAL jit = off")
-        return Check(connection).run(on_progress)
+        return Check(connection, against).run(on_progress)
 
 
 class Check:
     """Walks through the journal once, and tells every part of the check what it meets."""
 
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+    def __init__(self, connection: psycopg.Connection[Any], against: Iterable[Anchor] = ()) -> None:
         self._connection = connection
         self._report = Report()
+        self._noted = Noted(against)
         self._hands = HandCheck(self._report)
         self._book, self._projected = self._live()
         self._replay: Replay | None = None
@@ -78,18 +91,26 @@ class Check:
 
     def run(self, on_progress: Progress) -> Report:
         """Check everything."""
-        for batch in Chain(self._connection, self._report).walk():
+        for batch in Chain(self._connection, self._report, self._noted).walk():
             for commit in batch:
                 for row in commit.rows:
                     self._note(commit, row)
                 self._hands.end_commit()
             if self._replay is not None:
                 self._replay.end_batch(min(batch[-1].last, self._projected))
-            on_progress(batch[-1].last)
+            on_progress("events", batch[-1].last)
         self._hands.end()
+        head = self._report.position
+        on_progress("what is written beside them", head)
         self._check_references()
+        check_seals(self._connection, self._report, self._noted)
+        self._noted.end(self._report)
+        self._report.anchors = self._noted.met
+        on_progress("streams and snapshots", head)
         check_versions(self._connection, self._report)
+        check_snapshots(self._connection, self._report)
         if self._replay is not None and self._book is not None:
+            on_progress("projections", self._projected)
             self._replay.end()
             self._days.end(self._connection, self._book, self._report)
             check_states(self._connection, self._book, self._projected, self._report)
@@ -116,11 +137,19 @@ class Check:
 
     def _check_references(self) -> None:
         head = self._report.position
-        for what, name, position in self._connection.execute(_BEYOND, {"head": head}):
+        for table, name, position in self._connection.execute(_BEYOND, {"head": head}):
             self._report.add(
                 "newest-events-missing",
-                f"{what} {name}",
+                name,
                 f"it knows of position {position}, the journal ends at {head}",
+                f"journal.{table}",
+            )
+        for name, position in self._connection.execute(_INSIDE):
+            self._report.add(
+                "checkpoint-inside-commit",
+                f"checkpoint {name}",
+                f"it is at position {position}, where no commit ends",
+                "journal.tracking",
             )
         for claim, position, holder in self._connection.execute(_CLAIMS):
             self._report.add(
@@ -134,12 +163,14 @@ class Check:
                 "trial-balance",
                 f"{network} {currency}",
                 f"debits less credits are {difference}, not 0",
+                "book.trial_balance",
             )
         for network, currency, liability, owed in self._connection.execute(_LIABILITY):
             self._report.add(
                 "client-funds-differ",
                 f"{network} {currency}",
                 f"client_funds has a liability of {liability}, the accounts add up to {owed}",
+                "book.client_funds",
             )
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import psycopg
 
 from ledger.recorder import COPY_HEADER, FIRST_DIGEST, commit_header
+from projections.anchors import Anchor, Noted
 from projections.check.report import Report
 
 BATCH: Final = 20_000
@@ -52,9 +53,10 @@ class Checked(NamedTuple):
 class Chain:
     """Walks through the commits and computes the digests again."""
 
-    def __init__(self, connection: psycopg.Connection[Any], report: Report) -> None:
+    def __init__(self, connection: psycopg.Connection[Any], report: Report, noted: Noted) -> None:
         self._connection = connection
         self._report = report
+        self._noted = noted
         self._last = 0
         self._recorded_at: datetime | None = None
         self._stored_digest = FIRST_DIGEST
@@ -101,10 +103,19 @@ class Chain:
         report = self._report
         if first != self._last + 1:
             report.add(
-                "commit-gap", where, f"the commit before it ends at {self._last}, not {first - 1}"
+                "commit-gap",
+                where,
+                f"the commit before it ends at {self._last}, not {first - 1}",
+                "journal.commits",
             )
         if self._recorded_at is not None and recorded_at < self._recorded_at:
-            report.add("recorded-time-goes-back", where, f"recorded at {recorded_at.isoformat()}")
+            report.add(
+                "recorded-time-goes-back",
+                where,
+                f"recorded at {recorded_at.isoformat()}, the commit before it at"
+                f" {self._recorded_at.isoformat()}",
+                "journal.commits",
+            )
         found = [row.position for row in rows]
         if found != list(range(first, last + 1)):
             missing = sorted(set(range(first, last + 1)) - set(found))
@@ -119,7 +130,9 @@ class Chain:
                 where,
                 f"stored {digest.hex()}, its events and the commit before give"
                 f" {computed.hexdigest()}",
+                "journal.commits",
             )
+        self._noted.meet(Anchor(digest.hex(), last), report)
         # What follows is judged by the stored digest, so that one change is one finding.
         self._stored_digest, self._last, self._recorded_at = digest, last, recorded_at
         report.events += len(rows)

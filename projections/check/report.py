@@ -28,6 +28,12 @@ class Report(msgspec.Struct):
     """The last position of the journal."""
     digest: str = ""
     """The chain's digest there, as computed again."""
+    seals: int = 0
+    """The last seal of the rows beside the events."""
+    seals_digest: str = ""
+    """The digest that it has; empty when there is none."""
+    anchors: int = 0
+    """Digests noted outside that were compared."""
     projected: int | None = None
     """The position of the live projections; None when there are none."""
     counts: dict[str, int] = {}
@@ -38,6 +44,11 @@ class Report(msgspec.Struct):
         self.counts[code] = self.counts.get(code, 0) + 1
         if self.counts[code] <= SHOWN:
             self.problems.append(Problem(code, where, message, table))
+
+    @property
+    def total(self) -> int:
+        """How many things do not hold."""
+        return sum(self.counts.values())
 
     @property
     def clean(self) -> bool:

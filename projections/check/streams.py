@@ -27,11 +27,6 @@ SELECT originator_id, originator_version, notification_id FROM (
   ) AS numbered
  WHERE originator_version <> expected OR notification_id <= before
 """
-_SNAPSHOTS: Final = """
-SELECT originator_id, originator_version FROM journal.snapshots s
- WHERE NOT EXISTS (SELECT FROM journal.events e WHERE e.originator_id = s.originator_id
-                      AND e.originator_version = s.originator_version)
-"""
 _EVENTS: Final = """
 SELECT originator_id, topic, state, notification_id FROM journal.events
  WHERE originator_id >= %s AND originator_id < %s AND notification_id <= %s
@@ -41,15 +36,8 @@ SELECT originator_id, topic, state, notification_id FROM journal.events
 
 def check_versions(connection: psycopg.Connection[Any], report: Report) -> None:
     """Report streams whose versions have gaps or are not in the journal's order."""
-    for stream, version, position in _stream(connection, "versions", _VERSIONS):
+    for stream, version, position in read_on(connection, "versions", _VERSIONS):
         report.add("version-gap", f"position {position}, {stream}", f"unexpected version {version}")
-    for stream, version in _stream(connection, "snapshots", _SNAPSHOTS):
-        report.add(
-            "snapshot-of-nothing",
-            stream,
-            f"a snapshot has version {version}, which is not there",
-            "journal.snapshots",
-        )
 
 
 def check_states(
@@ -79,7 +67,7 @@ def _folded(
     evolve = catalogue.STREAMS[category].evolve
     current, state, last = "", None, 0
     bounds = (f"{category}:", f"{category};", position)
-    for stream, topic, stored, at in _stream(connection, f"events_of_{category}", _EVENTS, bounds):
+    for stream, topic, stored, at in read_on(connection, f"events_of_{category}", _EVENTS, bounds):
         if stream != current:
             if current:
                 yield current, (last, state)
@@ -100,7 +88,7 @@ def _kept(
     statement = sql.SQL("SELECT stream, position, state::text FROM {} ORDER BY stream").format(
         sql.Identifier(book, f"{category}s")
     )
-    for stream, position, state in _stream(connection, f"kept_of_{category}", statement):
+    for stream, position, state in read_on(connection, f"kept_of_{category}", statement):
         yield stream, (position, decode(state))
 
 
@@ -128,7 +116,7 @@ def _shown(state: State | None) -> str:
     return f"{msgspec.json.encode(state[1]).decode()} at {state[0]}"
 
 
-def _stream(
+def read_on(
     connection: psycopg.Connection[Any],
     name: str,
     statement: Any,

@@ -33,12 +33,13 @@ def found(report: Report) -> dict[str, list[str]]:
 
 
 def test_sound_books_pass(books: str, room: Room) -> None:
-    positions: list[int] = []
-    report = check(books, positions.append)
+    told: list[tuple[str, int]] = []
+    report = check(books, lambda what, at: told.append((what, at)))
     assert report.problems == []
     assert report.clean
     assert report.hands == room.hands
-    assert report.projected == report.position == report.events == positions[-1]
+    assert report.projected == report.position == report.events == told[-1][1]
+    assert "events" in dict(told)
     with psycopg.connect(books) as connection:
         row = connection.execute(
             "SELECT count(*), (SELECT count(*) FROM journal.commits),"
@@ -123,10 +124,13 @@ def test_newest_events_are_missed_by_requests_and_snapshots(books: str, books_ow
             " 10000, now())",
             (Jsonb({}), Jsonb({})),
         )
-        connection.execute("INSERT INTO journal.snapshots VALUES ('player:harbour:x', 9, 't', '')")
+        connection.execute(
+            "INSERT INTO journal.snapshots VALUES ('player:harbour:x', 9, %s, '')",
+            (catalogue.SNAPSHOTS["player"],),
+        )
     places = found(check(books))
     assert places["newest-events-missing"] == ["request harbour cashier k1"]
-    assert places["snapshot-of-nothing"] == ["player:harbour:x"]
+    assert places["snapshot-of-nothing"] == ["player:harbour:x, version 9"]
 
 
 def test_a_dropped_commit_is_found(books: str, books_owner: str) -> None:
