@@ -12,12 +12,14 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from api import (
+    approvals,
     books,
     cashier,
     events,
     hand_records,
     hands,
     health,
+    inbox,
     lists,
     players,
     problems,
@@ -52,6 +54,8 @@ ROUTERS = (
     hand_records.router,
     events.router,
     rulebooks.router,
+    approvals.router,
+    inbox.router,
     requests.router,
     health.router,
     problems.router,

@@ -186,13 +186,18 @@ async def carry_out(
     request: Request, caller: Caller, command: Command, *, status: int = 201
 ) -> Response:
     """Carry out a command under the request's key, or answer what it became the first time."""
+    return answer_outcome(request, await execute(request, caller, command), status)
+
+
+async def execute(request: Request, caller: Caller, command: Command) -> Outcome:
+    """Carry out a command under the request's key; return what it became, now or the first time."""
     edge = edge_of(request)
     with edge.running.claim(caller.network, caller.client, command.request_id):
         submission = Submission(
             command, caller.client, command.request_id, edge.digests.of(await _content(request))
         )
         [outcome] = await edge.writer.submit([submission])
-    return answer_outcome(request, outcome, status)
+    return outcome
 
 
 async def _content(request: Request) -> dict[str, Any]:

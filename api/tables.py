@@ -6,7 +6,7 @@ from urllib.parse import unquote
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from api import players
+from api import approvals, players
 from api.auth import Caller, Scope, needs
 from api.edge import (
     AmountMinor,
@@ -435,13 +435,20 @@ async def begin_hand(
     return await carry_out(request, caller, command)
 
 
-@router.post("/{table}/resync", response_model=ResyncDone, summary="Correct a table's chips")
+@router.post(
+    "/{table}/resync",
+    response_model=ResyncDone,
+    responses=approvals.AWAITED,
+    summary="Correct a table's chips",
+)
 async def resync(
     request: Request, table: TablePath, body: ResyncBody, caller: Resyncing, key: Key
 ) -> Response:
     """Set every seat's chips to what the game server has, because a hand was lost.
 
-    The differences are booked to suspense, for an operator to clear.
+    The differences are booked to suspense, for an operator to clear. From the rulebook's threshold
+    on a second person must agree first: what counts is the money that players are given or that is
+    taken from them, whichever is more. When chips have moved before he does, ask again.
     """
     command = ResyncTable(
         **common(caller, key),
@@ -451,7 +458,7 @@ async def resync(
         reason=body.reason,
         game_number=body.game_number,
     )
-    return await carry_out(request, caller, command, status=200)
+    return await approvals.submit_or_ask(request, caller, command, status=200)
 
 
 @router.post("/{table}/crash", response_model=CrashDone, summary="Book a server crash")
