@@ -13,9 +13,11 @@ import msgspec
 import ledger.approvals.events as approvals
 import ledger.cashier.events as cashier
 import ledger.hands.events as hands
+import ledger.periods.events as periods
 import ledger.players.events as players
 import ledger.rulebooks.events as rulebooks
 import ledger.tables.events as tables
+import ledger.treasury.events as treasury
 from ledger import identity
 from ledger.core import Event
 
@@ -34,7 +36,17 @@ class Stream(NamedTuple):
 
 EVENTS: Final[dict[str, type[Event]]] = {
     event.NAME: event
-    for capability in (identity, players, cashier, tables, hands, rulebooks, approvals)
+    for capability in (
+        identity,
+        players,
+        cashier,
+        tables,
+        hands,
+        rulebooks,
+        approvals,
+        treasury,
+        periods,
+    )
     for event in capability.EVENTS
 }
 
@@ -45,6 +57,10 @@ STREAMS: Final[dict[str, Stream]] = {
     "withdrawal": Stream(cashier.WithdrawalState, cashier.evolve_withdrawal),
     "table": Stream(tables.TableState, tables.evolve),
     "hand": Stream(hands.HandState, hands.evolve),
+    "provider": Stream(treasury.ProviderState, treasury.evolve_provider),
+    "partner": Stream(treasury.PartnerState, treasury.evolve_partner),
+    "treasury": Stream(treasury.TreasuryState, treasury.evolve_treasury),
+    "period": Stream(periods.PeriodState, periods.evolve),
     "rulebook": Stream(rulebooks.RulebookState, rulebooks.evolve),
     "approval": Stream(approvals.ApprovalState, approvals.evolve),
 }

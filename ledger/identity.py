@@ -87,7 +87,7 @@ class Identity:
         return self._claim(network, "person", reference)
 
     def reference_claim(self, network: str, kind: str, provider: str, reference: str) -> str:
-        """Name the claim of a reference that a provider gives once; kinds: deposit, withdrawal."""
+        """Name the claim of a reference that its giver gives once, by what it is a reference of."""
         return self._claim(network, kind, provider, reference)
 
     def _hash_nickname(self, network: str, nickname: str) -> str:

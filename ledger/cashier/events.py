@@ -1,5 +1,6 @@
 """The life of a deposit and of a withdrawal. Their money is booked on the player's stream."""
 
+from datetime import datetime
 from typing import Final, Literal
 
 import msgspec
@@ -29,6 +30,11 @@ class DepositState(msgspec.Struct, frozen=True, kw_only=True):
     currency: str
     amount_minor: int
     status: Literal["announced", "confirmed", "failed", "charged-back"] = "announced"
+    confirmed_at: datetime | None = None
+    settled_in: str | None = None
+    """The settlement in which the provider paid it."""
+    charge_back_settled_in: str | None = None
+    """The settlement from which the provider kept it back again."""
 
 
 class WithdrawalState(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +47,8 @@ class WithdrawalState(msgspec.Struct, frozen=True, kw_only=True):
     currency: str
     amount_minor: int
     status: Literal["requested", "in-review", "released", "paid", "rejected"] = "requested"
+    bank_reference: str | None = None
+    """What the bank's statement calls the payment, once that is known."""
 
 
 class DepositAnnounced(Event, frozen=True, kw_only=True):
@@ -82,6 +90,22 @@ class ChargeBackReceived(Event, frozen=True, kw_only=True):
     reason: str
 
 
+class DepositSettled(Event, frozen=True, kw_only=True):
+    """The provider paid the deposit to the bank; ``provider.settled.v1`` books it with others."""
+
+    NAME = "deposit.settled.v1"
+
+    settlement: str
+
+
+class ChargeBackSettled(Event, frozen=True, kw_only=True):
+    """The provider kept a charged-back deposit from what it paid; booked as a settlement is."""
+
+    NAME = "deposit.charge_back_settled.v1"
+
+    settlement: str
+
+
 class WithdrawalRequested(Event, frozen=True, kw_only=True):
     """A player asked for money; ``player.withdrawal_reserved.v1`` sets it aside. Source: K 1.7."""
 
@@ -116,6 +140,14 @@ class WithdrawalPaid(Event, frozen=True, kw_only=True):
     payment_claim: str
 
 
+class WithdrawalMatched(Event, frozen=True, kw_only=True):
+    """The payment was found in the bank's statement, under the bank's reference."""
+
+    NAME = "withdrawal.matched.v1"
+
+    bank_reference: str
+
+
 class WithdrawalRejected(Event, frozen=True, kw_only=True):
     """The withdrawal will not be paid; ``player.withdrawal_given_back.v1`` returns the money."""
 
@@ -129,10 +161,13 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     DepositConfirmed,
     DepositFailed,
     ChargeBackReceived,
+    DepositSettled,
+    ChargeBackSettled,
     WithdrawalRequested,
     WithdrawalTakenInReview,
     WithdrawalReleased,
     WithdrawalPaid,
+    WithdrawalMatched,
     WithdrawalRejected,
 )
 
@@ -152,11 +187,15 @@ def evolve_deposit(state: DepositState | None, event: Event) -> DepositState | N
     assert state is not None, event
     match event:
         case DepositConfirmed():
-            return replace(state, status="confirmed")
+            return replace(state, status="confirmed", confirmed_at=event.occurred_at)
         case DepositFailed():
             return replace(state, status="failed")
         case ChargeBackReceived():
             return replace(state, status="charged-back")
+        case DepositSettled():
+            return replace(state, settled_in=event.settlement)
+        case ChargeBackSettled():
+            return replace(state, charge_back_settled_in=event.settlement)
     return state
 
 
@@ -179,6 +218,8 @@ def evolve_withdrawal(state: WithdrawalState | None, event: Event) -> Withdrawal
             return replace(state, status="released")
         case WithdrawalPaid():
             return replace(state, status="paid")
+        case WithdrawalMatched():
+            return replace(state, bank_reference=event.bank_reference)
         case WithdrawalRejected():
             return replace(state, status="rejected")
     return state

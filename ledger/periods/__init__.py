@@ -1,0 +1,1 @@
+"""Periods: a closed month keeps the figures that it was closed with."""

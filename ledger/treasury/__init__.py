@@ -1,0 +1,1 @@
+"""The treasury: what reaches the client-funds account, what leaves it, and whether it covers."""
