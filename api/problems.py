@@ -81,6 +81,9 @@ EDGE: Final[dict[str, ProblemType]] = {
     "invalid-cursor": ProblemType(
         422, "after-fix", "The cursor was not given out by this list, or for other filters."
     ),
+    "as-of-not-kept": ProblemType(
+        422, "after-fix", "This read cannot be answered as of that instant; leave `field` out."
+    ),
     "idempotency-key-reused": ProblemType(
         422, "after-fix", "The key belongs to a request with other content; `differing` says where."
     ),

@@ -1,0 +1,143 @@
+"""Where an auditor looks next: the links of every row, from a figure down to the posted hand.
+
+A figure leads to its entries, an entry to its event, an event to its hand, a hand to its table, a
+player to his statement. They are relative URLs. Only those are given that the caller's token may
+follow; entries are linked as of the position of the answer, so that they add up to the figure.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote, urlencode
+
+from api.auth import Caller, Scope
+
+HAND_REQUEST: Final = "hand:"
+"""What the request id of a posted hand begins with; its game number follows."""
+
+Links = dict[str, str]
+
+
+class Link(NamedTuple):
+    """A relative URL and the scope that its answer asks for."""
+
+    scope: Scope
+    url: str
+
+
+def allowed(caller: Caller, **links: Link | None) -> Links:
+    """Return the links that the caller may follow, by name."""
+    return {
+        name: link.url
+        for name, link in links.items()
+        if link is not None and link.scope.value in caller.scopes
+    }
+
+
+# -- figures and entries -------------------------------------------------------------------------
+
+
+class Known(NamedTuple):
+    """What an answer rests on: its position and, when asked, the instant by which it happened."""
+
+    position: int
+    occurred_at: datetime | None = None
+
+    def entries(self, **filters: Any) -> Link:
+        """Lead to entries: the filters are those of ``GET /v1/entries``, None left out."""
+        return Link(Scope.BOOKS_READ, f"/v1/entries?{self._query(filters)}")
+
+    def statement(self, of: str, key: str, scope: Scope = Scope.BOOKS_READ) -> Link:
+        """Lead to the statement of a player, partner, table, provider or account up to then."""
+        until = {"position_before": self.position + 1}
+        return Link(scope, f"/v1/statements/{of}/{_part(key)}?{urlencode(until)}")
+
+    def statement_of_player(self, player: str) -> Link:
+        """Lead to a player's statement."""
+        return self.statement("players", player, Scope.BALANCES_READ)
+
+    def statement_of_partner(self, partner: str) -> Link:
+        """Lead to a partner's statement."""
+        return self.statement("partners", partner, Scope.BALANCES_READ)
+
+    def _query(self, filters: Mapping[str, Any]) -> str:
+        given = {name: value for name, value in filters.items() if value is not None}
+        given["position"] = self.position
+        if self.occurred_at is not None:
+            given["occurred_at"] = self.occurred_at
+        return urlencode(
+            {
+                name: written(value) if isinstance(value, datetime) else value
+                for name, value in given.items()
+            }
+        )
+
+
+def written(instant: datetime) -> str:
+    """Write an instant for a URL, in UTC."""
+    return instant.isoformat().replace("+00:00", "Z")
+
+
+# -- what entries and events belong to -----------------------------------------------------------
+
+
+def event(position: int) -> Link:
+    """Lead to the event at a position."""
+    return Link(Scope.BOOKS_READ, f"/v1/events/{position}")
+
+
+def hand(game_number: str | None) -> Link | None:
+    """Lead to a hand, in words and as it was posted."""
+    if game_number is None:
+        return None
+    return Link(Scope.HANDS_READ, f"/v1/hands/{_part(game_number)}")
+
+
+def hands_of(table: str) -> Link:
+    """Lead to the hands of a table."""
+    return Link(Scope.HANDS_READ, f"/v1/hands?{urlencode({'table': table})}")
+
+
+def table(table_id: str | None) -> Link | None:
+    """Lead to a table."""
+    if table_id is None:
+        return None
+    return Link(Scope.TABLES_READ, f"/v1/tables/{_part(table_id)}")
+
+
+def player(player_id: Any) -> Link | None:
+    """Lead to a player's account."""
+    if player_id is None:
+        return None
+    return Link(Scope.PLAYERS_READ, f"/v1/players/{player_id}")
+
+
+def bankroll(player_id: Any) -> Link:
+    """Lead to a player's money."""
+    return Link(Scope.BALANCES_READ, f"/v1/players/{player_id}/bankroll")
+
+
+def payment(what: str, key: str) -> Link:
+    """Lead to a deposit or a withdrawal; ``what`` is the plural."""
+    return Link(Scope.PLAYERS_READ, f"/v1/{what}/{_part(key)}")
+
+
+def game_number_of(stream: str, request_id: str) -> str | None:
+    """Return the game number of a hand's event; None for any other event.
+
+    Streams of numbers hold them; those of other names hold a digest, and the request the name.
+    """
+    category, _, rest = stream.partition(":")
+    if category != "hand":
+        return None
+    key = rest.partition(":")[2]
+    if not key.startswith("~"):
+        return key.lstrip("0")
+    if request_id.startswith(HAND_REQUEST):
+        return request_id.removeprefix(HAND_REQUEST)
+    return None
+
+
+def _part(name: str) -> str:
+    """Write a name as one part of a path, whatever it holds."""
+    return quote(name, safe="")
