@@ -10,6 +10,8 @@ from psycopg import sql
 
 from ledger import accounts as chart
 from ledger.core import Posting
+from projections.components import Component, Components, Stretch
+from projections.hours import HOUR, HOURS_A_DAY, begin_of, date_of
 from projections.schema import BLOCK
 
 CACHED: Final = 500_000
@@ -18,37 +20,30 @@ CACHED: Final = 500_000
 _ROW: Final = Struct(">hiqiqiqiqiiihih").pack
 _COPY_HEADER: Final = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
 _COPY_TRAILER: Final = b"\xff\xff"
-_POSTGRES_DAY_ONE: Final = date(2000, 1, 1).toordinal()
 _EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
-_DAY: Final = 86_400_000_000
-_STAMPS: Final = 10_000_000
-"""More than there are days, before and after the year 2000, in any calendar that is used."""
-
 
 Booked = tuple[int, int, int, tuple[Posting, ...]]
 """An event that moves money: position, microseconds since 2000-01-01 UTC, kind, postings."""
 
 
 class Account:
-    """An account in memory: its number, its component's number, its balance."""
+    """An account in memory: its number, its component, its balance."""
 
-    __slots__ = ("balance", "component", "facet", "number", "stamp", "stored", "total")
+    __slots__ = ("balance", "batch", "component", "number", "stored")
 
-    def __init__(self, number: int, component: int, balance: int, stored: int | None) -> None:
+    def __init__(self, number: int, component: Component, balance: int, stored: int | None) -> None:
         self.number = number
         self.component = component
-        self.facet = component << 32
         self.balance = balance
         self.stored = stored
         """The balance in the table; None while the account is in no table."""
-        self.stamp = 0
-        """The batch and day for which ``total`` is where debits and credits are summed."""
-        self.total = [0, 0]
+        self.batch = 0
+        """The last batch in which it has entries."""
 
 
-Component = tuple[str, str, str | None, str]
-"""Network, name, partner, currency."""
+Unknown = dict[tuple[str, str], int]
+"""Code and currency of accounts that are in no table -> position of their first entry, in order."""
 
 
 class Balances:
@@ -58,30 +53,22 @@ class Balances:
         self._book = sql.Identifier(book)
         self._known: dict[str, dict[str, Account]] = {}
         self._size = 0
-        self._batches = 0
-        self._components: dict[Component, int] = {
-            (network, name, partner, currency): number
-            for number, network, name, partner, currency in cursor.execute(
-                self._sql("SELECT component, network, name, partner, currency FROM {}.components")
-            )
-        }
+        self._batches = self._stretches = 0
+        self._components = Components(cursor, book)
         row = cursor.execute(self._sql("SELECT max(account) FROM {}.accounts")).fetchone()
         self._next = ((row and row[0]) or 0) + 1
 
     def _sql(self, statement: LiteralString) -> sql.Composed:
         return sql.SQL(statement).format(self._book)
 
-    def load(self, cursor: psycopg.Cursor[Any], events: Iterable[Booked]) -> list[tuple[str, str]]:
-        """Read the accounts of these postings that are not in memory; return those unknown.
-
-        The unknown ones come in order of first appearance, as (code, currency).
-        """
+    def load(self, cursor: psycopg.Cursor[Any], events: Iterable[Booked]) -> Unknown:
+        """Read the accounts of these postings that are not in memory; return those unknown."""
         known = self._known
-        missing: dict[tuple[str, str], None] = {}
-        for _, _, _, postings in events:
+        missing: Unknown = {}
+        for position, _, _, postings in events:
             for code, currency, _ in postings:
                 if code not in known.setdefault(currency, {}):
-                    missing[code, currency] = None
+                    missing.setdefault((code, currency), position)
         if missing:
             found = cursor.execute(
                 self._sql(
@@ -92,25 +79,25 @@ class Balances:
                 ([code for code, _ in missing], [currency for _, currency in missing]),
             )
             for code, currency, number, component, balance in found:
-                self._remember(code, currency, Account(number, component, balance, balance))
+                account = Account(number, self._components[component], balance, balance)
+                self._remember(code, currency, account)
                 del missing[code, currency]
-        return list(missing)
+        return missing
 
-    def open(
-        self, cursor: psycopg.Cursor[Any], unknown: Iterable[tuple[str, str]], partners: Any
-    ) -> None:
+    def open(self, cursor: psycopg.Cursor[Any], unknown: Unknown, partners: Any) -> None:
         """Number new accounts and write their rows, with a balance of zero."""
         rows = []
-        for code, currency in unknown:
+        for (code, currency), position in unknown.items():
             account = chart.parse(code)
             partner = account.partner
             if partner is None and account.player is not None:
                 partner = partners(account.network, account.player)
-            component = self._component(cursor, account, partner, currency)
+            component = self._components.of(cursor, account, partner, currency)
             rows.append(
                 (
                     self._next,
-                    component,
+                    component.number,
+                    position,
                     account.player,
                     code,
                     currency,
@@ -123,30 +110,15 @@ class Balances:
         if rows:
             cursor.execute(
                 self._sql(
-                    "INSERT INTO {}.accounts (account, component, balance_minor, player, code,"
-                    " currency, network, table_id) SELECT a, c, 0, p, code, currency, n, t FROM"
-                    " unnest(%b::int[], %b::int[], %b::uuid[], %b::text[], %b::text[], %b::text[],"
-                    " %b::text[]) AS opened (a, c, p, code, currency, n, t)"
+                    "INSERT INTO {}.accounts (account, component, balance_minor, first_position,"
+                    " player, code, currency, network, table_id)"
+                    " SELECT a, c, 0, f, p, code, currency, n, t FROM"
+                    " unnest(%b::int[], %b::int[], %b::bigint[], %b::uuid[], %b::text[],"
+                    " %b::text[], %b::text[], %b::text[])"
+                    " AS opened (a, c, f, p, code, currency, n, t)"
                 ),
                 [list(column) for column in zip(*rows, strict=True)],
             )
-
-    def _component(
-        self,
-        cursor: psycopg.Cursor[Any],
-        account: chart.Account,
-        partner: str | None,
-        currency: str,
-    ) -> int:
-        key = (account.network, account.component, partner, currency)
-        number = self._components.get(key)
-        if number is None:
-            number = self._components[key] = len(self._components) + 1
-            cursor.execute(
-                self._sql("INSERT INTO {}.components VALUES (%s, %s, %s, %s, %s, %s, 0, 0)"),
-                (number, account.network, account.component, account.side, partner, currency),
-            )
-        return number
 
     def _remember(self, code: str, currency: str, account: Account) -> None:
         self._known.setdefault(currency, {})[code] = account
@@ -158,22 +130,25 @@ class Balances:
         ``find`` is called when an account is not in memory, and sees to it that all are.
         """
         # The busiest loop of the projections: 150,000 lines a second are meant to pass here.
-        work = Work([_COPY_HEADER], {}, {}, set(), set(), {}, {})
-        rows, totals, touched, component_blocks, kind_blocks, blocks, days = work
-        known, pack, append, touch = self._known, _ROW, rows.append, component_blocks.add
+        work = Work([_COPY_HEADER], [], [], [], set(), {})
+        rows, touched, moved, stretches, kind_blocks, blocks = work
+        known, pack, append = self._known, _ROW, rows.append
         self._batches += 1
-        first_stamp = self._batches * _STAMPS
-        last_block = last_occurred = day = -1
-        span = [0, 0]
+        batch, before = self._batches, self._stretches
+        last_block = last_hour = last_occurred = last_position = -1
         for position, occurred, kind, postings in events:
             block = position // BLOCK
             kind_blocks.add(kind << 32 | block)
             if occurred != last_occurred or block != last_block:
-                last_block, last_occurred, day = block, occurred, occurred // _DAY
+                hour = occurred // HOUR
+                if block != last_block or hour != last_hour:
+                    if stretches:
+                        stretches[-1].last = last_position
+                    stretches.append(Stretch(block, hour, position))
+                last_block, last_hour, last_occurred = block, hour, occurred
                 _extend(blocks, block, occurred)
-                span = _extend(days, day, position)
-            span[1] = position
-            stamp = first_stamp + day
+            last_position = position
+            stretch = before + len(stretches)
             for line, (code, currency, amount) in enumerate(postings):
                 try:
                     account = known[currency][code]
@@ -181,25 +156,33 @@ class Balances:
                     find()
                     account = known[currency][code]
                 account.balance = balance = account.balance + amount
-                number = account.number
                 # fmt: off
                 append(pack(7, 8, position, 8, amount, 8, balance, 8, occurred,
-                            4, number, 2, line, 2, kind))
+                            4, account.number, 2, line, 2, kind))
                 # fmt: on
-                touch(account.facet | block)
-                if account.stamp != stamp:
-                    account.stamp = stamp
-                    account.total = totals.setdefault((account.component, day), [0, 0])
-                    touched[number] = account
+                if account.batch != batch:
+                    account.batch = batch
+                    touched.append(account)
+                component = account.component
+                if component.stretch != stretch:
+                    component.stretch = stretch
+                    if not component.turns:
+                        moved.append(component)
+                    component.turns.append((len(stretches) - 1, component.debit, component.credit))
                 if amount > 0:
-                    account.total[0] += amount
+                    component.debit += amount
                 else:
-                    account.total[1] -= amount
+                    component.credit -= amount
+        if stretches:
+            stretches[-1].last = last_position
+        self._stretches += len(stretches)
         append(_COPY_TRAILER)
         return work
 
     def write(self, cursor: psycopg.Cursor[Any], work: "Work", recorded_day: date) -> None:
-        """Write a batch's entries, and bring balances and totals to where they are in memory."""
+        """Write a batch's entries, and bring balances and sums to where they are in memory."""
+        if not work.stretches:
+            return
         with cursor.copy(
             self._sql(
                 "COPY {}.entries (position, amount_minor, balance_minor, occurred_at, account,"
@@ -208,13 +191,13 @@ class Balances:
         ) as copy:
             copy.write(b"".join(work.rows))
         self._write_balances(cursor, work)
-        self._write_totals(cursor, work, recorded_day)
+        self._components.write(cursor, work.moved, work.stretches, recorded_day)
         self._write_signposts(cursor, work)
         if self._size > CACHED:
             self._known, self._size = {}, 0
 
     def _write_balances(self, cursor: psycopg.Cursor[Any], work: "Work") -> None:
-        changed = [a for a in work.touched.values() if a.balance != a.stored]
+        changed = [account for account in work.touched if account.balance != account.stored]
         # In order of number: the rows lie in that order, and locks are taken in it.
         changed.sort(key=lambda account: account.number)
         cursor.execute(
@@ -228,57 +211,15 @@ class Balances:
         for account in changed:
             account.stored = account.balance
 
-    def _write_totals(self, cursor: psycopg.Cursor[Any], work: "Work", recorded_day: date) -> None:
-        by_component: dict[int, list[int]] = {}
-        for (component, _), (debit, credit) in work.totals.items():
-            total = by_component.setdefault(component, [0, 0])
-            total[0] += debit
-            total[1] += credit
-        cursor.execute(
-            self._sql(
-                "UPDATE {}.components SET debit_minor = debit_minor + more.debit,"
-                " credit_minor = credit_minor + more.credit"
-                " FROM unnest(%b::int[], %b::bigint[], %b::bigint[])"
-                " AS more (number, debit, credit)"
-                " WHERE component = more.number"
-            ),
-            (
-                list(by_component),
-                [debit for debit, _ in by_component.values()],
-                [credit for _, credit in by_component.values()],
-            ),
-        )
-        cursor.execute(
-            self._sql(
-                "INSERT INTO {}.totals AS kept SELECT component, day, %s, debit, credit"
-                " FROM unnest(%b::int[], %b::date[], %b::bigint[], %b::bigint[])"
-                " AS more (component, day, debit, credit)"
-                " ON CONFLICT (component, occurred_day, recorded_day) DO UPDATE"
-                " SET debit_minor = kept.debit_minor + excluded.debit_minor,"
-                " credit_minor = kept.credit_minor + excluded.credit_minor"
-            ),
-            (
-                recorded_day,
-                [component for component, _ in work.totals],
-                [_date(day) for _, day in work.totals],
-                [debit for debit, _ in work.totals.values()],
-                [credit for _, credit in work.totals.values()],
-            ),
-        )
-
     def _write_signposts(self, cursor: psycopg.Cursor[Any], work: "Work") -> None:
-        for table, pairs in (
-            ("component_blocks", work.component_blocks),
-            ("kind_blocks", work.kind_blocks),
-        ):
-            ordered = sorted(pairs)
-            cursor.execute(
-                sql.SQL(
-                    "INSERT INTO {}.{} SELECT * FROM unnest(%b::int[], %b::int[])"
-                    " ON CONFLICT DO NOTHING"
-                ).format(self._book, sql.Identifier(table)),
-                ([pair >> 32 for pair in ordered], [pair & 0xFFFFFFFF for pair in ordered]),
-            )
+        kinds = sorted(work.kind_blocks)
+        cursor.execute(
+            self._sql(
+                "INSERT INTO {}.kind_blocks SELECT * FROM unnest(%b::int[], %b::int[])"
+                " ON CONFLICT DO NOTHING"
+            ),
+            ([pair >> 32 for pair in kinds], [pair & 0xFFFFFFFF for pair in kinds]),
+        )
         cursor.execute(
             self._sql(
                 "INSERT INTO {}.blocks AS kept SELECT block, %s + first * %s, %s + last * %s"
@@ -294,6 +235,18 @@ class Balances:
                 [last for _, last in work.blocks.values()],
             ),
         )
+        hours = sorted({(stretch.hour, stretch.block) for stretch in work.stretches})
+        cursor.execute(
+            self._sql(
+                "INSERT INTO {}.hour_blocks SELECT * FROM unnest(%b::timestamptz[], %b::int[])"
+                " ON CONFLICT DO NOTHING"
+            ),
+            ([begin_of(hour) for hour, _ in hours], [block for _, block in hours]),
+        )
+        days: dict[int, list[int]] = {}
+        for stretch in work.stretches:
+            span = days.setdefault(stretch.hour // HOURS_A_DAY, [stretch.first, 0])
+            span[1] = stretch.last
         cursor.execute(
             self._sql(
                 "INSERT INTO {}.days AS kept SELECT * FROM"
@@ -301,9 +254,9 @@ class Balances:
                 " ON CONFLICT (occurred_day) DO UPDATE SET last_position = excluded.last_position"
             ),
             (
-                [_date(day) for day in work.days],
-                [first for first, _ in work.days.values()],
-                [last for _, last in work.days.values()],
+                [date_of(day) for day in days],
+                [first for first, _ in days.values()],
+                [last for _, last in days.values()],
             ),
         )
 
@@ -312,27 +265,20 @@ class Work(NamedTuple):
     """What a batch changes, in memory until it is written."""
 
     rows: list[bytes]
-    totals: dict[tuple[int, int], list[int]]
-    touched: dict[int, Account]
-    component_blocks: set[int]
+    touched: list[Account]
+    moved: list[Component]
+    stretches: list[Stretch]
     kind_blocks: set[int]
     blocks: dict[int, list[int]]
     """Block -> first and last instant of its entries."""
-    days: dict[int, list[int]]
-    """Day -> first and last position of its entries."""
 
 
-def _extend(ranges: dict[int, list[int]], key: int, value: int) -> list[int]:
-    """Let the range of a key include a value; return the range."""
+def _extend(ranges: dict[int, list[int]], key: int, value: int) -> None:
+    """Let the range of a key include a value."""
     known = ranges.get(key)
     if known is None:
-        known = ranges[key] = [value, value]
+        ranges[key] = [value, value]
     elif value < known[0]:
         known[0] = value
     elif value > known[1]:
         known[1] = value
-    return known
-
-
-def _date(day: int) -> date:
-    return date.fromordinal(_POSTGRES_DAY_ONE + day)

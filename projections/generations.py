@@ -5,6 +5,7 @@ from typing import Any, Final
 import psycopg
 from psycopg import sql
 
+from projections.functions import FUNCTIONS, Function
 from projections.schema import TABLES, book_of, definition
 from projections.views import PLACEHOLDERS, VIEWS, View
 
@@ -109,16 +110,20 @@ def verify(dsn: str) -> None:
 
 
 def show(cursor: Cursor, number: int) -> None:
-    """Point the views at a generation, with their comments, and with the grants they had."""
-    grants = _grants(cursor)
+    """Point views and functions at a generation, with their comments and the grants they had."""
+    rights = _rights(cursor)
+    for function in cursor.execute(_FUNCTIONS).fetchall():
+        cursor.execute(sql.SQL("DROP FUNCTION {}").format(sql.SQL(function[0])))
     for view in reversed(VIEWS):
         cursor.execute(sql.SQL("DROP VIEW IF EXISTS {}").format(_name(view)))
     for view in VIEWS:
         query = view.query.format(book=book_of(number), number=number, **PLACEHOLDERS)
         cursor.execute(sql.SQL("CREATE VIEW {} AS {}").format(_name(view), sql.SQL(query)))
         _comment(cursor, view)
-    for grant in grants:
-        cursor.execute(grant)
+    for function in FUNCTIONS:
+        _create(cursor, function)
+    for statement in rights:
+        cursor.execute(statement)
 
 
 def _comment(cursor: Cursor, view: View) -> None:
@@ -133,26 +138,64 @@ def _comment(cursor: Cursor, view: View) -> None:
         )
 
 
-def _grants(cursor: Cursor) -> list[sql.Composed]:
-    """Return the statements that give the views' rights again, the owner's own apart."""
-    found = cursor.execute(
-        "SELECT c.relname, coalesce(r.rolname, 'public'), a.privilege_type, a.is_grantable"
-        "  FROM pg_class c, aclexplode(c.relacl) a LEFT JOIN pg_roles r ON r.oid = a.grantee"
-        " WHERE c.relnamespace = to_regnamespace('book') AND c.relkind = 'v'"
-        "   AND a.grantee <> c.relowner ORDER BY 1, 2, 3"
-    ).fetchall()
-    kept = {view.name for view in VIEWS}
-    return [
-        sql.SQL("GRANT {} ON book.{} TO {}{}").format(
-            sql.SQL(privilege),
-            sql.Identifier(view),
-            sql.SQL("PUBLIC") if role == "public" else sql.Identifier(role),
-            sql.SQL(" WITH GRANT OPTION" if grantable else ""),
+def _create(cursor: Cursor, function: Function) -> None:
+    cursor.execute(
+        sql.SQL("CREATE FUNCTION {}({}) RETURNS {} LANGUAGE {} STABLE PARALLEL SAFE AS {}").format(
+            _name(function),
+            *map(sql.SQL, (function.arguments, function.returns, function.language)),
+            sql.Literal(function.body),
         )
-        for view, role, privilege, grantable in found
-        if view in kept
+    )
+    cursor.execute(
+        sql.SQL("COMMENT ON FUNCTION {} IS {}").format(
+            _name(function), sql.Literal(function.comment)
+        )
+    )
+
+
+_FUNCTIONS: Final = """
+SELECT p.oid::regprocedure::text FROM pg_proc p
+ WHERE p.pronamespace = to_regnamespace('book') ORDER BY p.oid DESC
+"""
+_RIGHTS: Final = """
+SELECT CASE kind WHEN 'v' THEN 'TABLE' ELSE 'FUNCTION' END, name, coalesce(r.rolname, 'public'),
+       a.privilege_type, a.is_grantable
+  FROM (SELECT 'v' AS kind, relname AS name, relowner AS owner, relacl AS rights FROM pg_class
+         WHERE relnamespace = to_regnamespace('book') AND relkind = 'v'
+        UNION ALL
+        SELECT 'f', proname, proowner, proacl FROM pg_proc
+         WHERE pronamespace = to_regnamespace('book')) AS made
+ CROSS JOIN aclexplode(rights) a LEFT JOIN pg_roles r ON r.oid = a.grantee
+ WHERE a.grantee <> owner ORDER BY 1, 2, 3, 4
+"""
+_REVOKED: Final = """
+SELECT proname FROM pg_proc
+ WHERE pronamespace = to_regnamespace('book') AND proacl IS NOT NULL ORDER BY 1
+"""
+
+
+def _rights(cursor: Cursor) -> list[sql.Composed]:
+    """Return the statements that give the views' and functions' rights again, not the owner's."""
+    kept = {view.name for view in VIEWS} | {function.name for function in FUNCTIONS}
+    # Everybody may call a new function; one on which that was changed is given its own rights.
+    statements = [
+        sql.SQL("REVOKE ALL ON FUNCTION book.{} FROM PUBLIC").format(sql.Identifier(name))
+        for (name,) in cursor.execute(_REVOKED).fetchall()
+        if name in kept
     ]
+    for kind, name, role, privilege, grantable in cursor.execute(_RIGHTS).fetchall():
+        if name in kept:
+            statements.append(
+                sql.SQL("GRANT {} ON {} book.{} TO {}{}").format(
+                    sql.SQL(privilege),
+                    sql.SQL(kind),
+                    sql.Identifier(name),
+                    sql.SQL("PUBLIC") if role == "public" else sql.Identifier(role),
+                    sql.SQL(" WITH GRANT OPTION" if grantable else ""),
+                )
+            )
+    return statements
 
 
-def _name(view: View) -> sql.Identifier:
-    return sql.Identifier("book", view.name)
+def _name(made: View | Function) -> sql.Identifier:
+    return sql.Identifier("book", made.name)

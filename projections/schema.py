@@ -15,7 +15,7 @@ PARTITION: Final = 10_000_000
 BLOCK: Final = 512
 """Positions in one block of the sparse indexes on component and kind: about sixty hands."""
 
-FOLLOWED: Final = ("player", "table", "deposit", "withdrawal")
+FOLLOWED: Final = ("player", "table", "deposit", "withdrawal", "approval")
 """Categories of streams of which the folded state is kept."""
 
 # Alignment decides the size of the busiest table: the wide columns come first.
@@ -50,14 +50,15 @@ CREATE TABLE {book}.components (
     UNIQUE NULLS NOT DISTINCT (network, name, partner, currency)
 ) WITH (fillfactor = 50);
 CREATE TABLE {book}.accounts (
-    account       integer PRIMARY KEY,
-    component     integer NOT NULL,
-    balance_minor bigint NOT NULL,
-    player        uuid,
-    code          text COLLATE "C" NOT NULL,
-    currency      text COLLATE "C" NOT NULL,
-    network       text COLLATE "C" NOT NULL,
-    table_id      text COLLATE "C",
+    account        integer PRIMARY KEY,
+    component      integer NOT NULL,
+    balance_minor  bigint NOT NULL,
+    first_position bigint NOT NULL,
+    player         uuid,
+    code           text COLLATE "C" NOT NULL,
+    currency       text COLLATE "C" NOT NULL,
+    network        text COLLATE "C" NOT NULL,
+    table_id       text COLLATE "C",
     UNIQUE (code, currency)
 ) WITH (fillfactor = 60);
 CREATE INDEX accounts_component ON {book}.accounts (component, account);
@@ -71,15 +72,26 @@ CREATE TABLE {book}.totals (
     credit_minor bigint NOT NULL,
     PRIMARY KEY (component, occurred_day, recorded_day)
 ) WITH (fillfactor = 70);
+CREATE TABLE {book}.hour_totals (
+    occurred_hour timestamptz NOT NULL,
+    component     integer NOT NULL,
+    recorded_day  date NOT NULL,
+    debit_minor   bigint NOT NULL,
+    credit_minor  bigint NOT NULL,
+    PRIMARY KEY (occurred_hour, component, recorded_day)
+) WITH (fillfactor = 70);
 """
 
-# Where to look for an entry that is not asked for by its account.
+# Where to look for an entry that is not asked for by its account, and what each component's entries
+# add up to at the end of each block: what lies between two blocks is a difference.
 SIGNPOSTS: Final = """
 CREATE TABLE {book}.component_blocks (
-    component integer NOT NULL,
-    block     integer NOT NULL,
+    component    integer NOT NULL,
+    block        integer NOT NULL,
+    debit_minor  bigint NOT NULL,
+    credit_minor bigint NOT NULL,
     PRIMARY KEY (component, block)
-);
+) WITH (fillfactor = 90);
 CREATE TABLE {book}.kind_blocks (
     kind  smallint NOT NULL,
     block integer NOT NULL,
@@ -90,6 +102,11 @@ CREATE TABLE {book}.blocks (
     first_occurred_at timestamptz NOT NULL,
     last_occurred_at  timestamptz NOT NULL
 ) WITH (fillfactor = 90);
+CREATE TABLE {book}.hour_blocks (
+    occurred_hour timestamptz NOT NULL,
+    block         integer NOT NULL,
+    PRIMARY KEY (occurred_hour, block)
+);
 CREATE TABLE {book}.days (
     occurred_day   date PRIMARY KEY,
     first_position bigint NOT NULL,
@@ -106,9 +123,10 @@ CREATE TABLE {book}.transactions (
 # The state is what the ledger's own evolve makes of the stream; the columns are read out of it.
 STREAM: Final = """
 CREATE TABLE {{book}}.{table} (
-    stream   text COLLATE "C" PRIMARY KEY,
-    position bigint NOT NULL,
-    state    jsonb NOT NULL,
+    stream         text COLLATE "C" PRIMARY KEY,
+    position       bigint NOT NULL,
+    first_position bigint NOT NULL,
+    state          jsonb NOT NULL,
     network  text COLLATE "C" NOT NULL GENERATED ALWAYS AS (split_part(stream, ':', 2)) STORED,
     status   text COLLATE "C" NOT NULL GENERATED ALWAYS AS (state ->> 'status') STORED{columns}
 ) WITH (fillfactor = 60);
@@ -135,6 +153,11 @@ STREAMS: Final = (
         )
         for payment in ("deposit", "withdrawal")
     )
+    + STREAM.format(
+        table="approvals",
+        columns=',\n    maker    text COLLATE "C" NOT NULL'
+        " GENERATED ALWAYS AS (state ->> 'maker') STORED",
+    )
     + """
 CREATE INDEX players_partner ON {book}.players (network, partner, player);
 CREATE UNIQUE INDEX players_network ON {book}.players (network, player);
@@ -143,6 +166,10 @@ CREATE INDEX deposits_player ON {book}.deposits (player, deposit);
 CREATE INDEX deposits_status ON {book}.deposits (network, status, deposit);
 CREATE INDEX withdrawals_player ON {book}.withdrawals (player, withdrawal);
 CREATE INDEX withdrawals_status ON {book}.withdrawals (network, status, withdrawal);
+CREATE INDEX approvals_network ON {book}.approvals (network, first_position);
+CREATE INDEX approvals_status ON {book}.approvals (network, status, first_position);
+CREATE INDEX approvals_maker ON {book}.approvals (network, maker, first_position);
+CREATE INDEX approvals_pending ON {book}.approvals (first_position) WHERE status = 'pending';
 """
 )
 

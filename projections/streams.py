@@ -24,13 +24,14 @@ class Streams:
         self._states: dict[str, Any] = {}
         self._events: dict[str, list[Event]] = {}
         self._positions: dict[str, int] = {}
+        self._firsts: dict[str, int] = {}
 
     def note(self, stream: str, event: Event, position: int) -> None:
         """Take an event of the batch that is being read."""
         self._positions[stream] = position
         events = self._events.get(stream)
         if events is None:
-            self._events[stream] = [event]
+            self._events[stream], self._firsts[stream] = [event], position
         else:
             events.append(event)
 
@@ -69,19 +70,21 @@ class Streams:
             encode = msgspec.json.encode
             cursor.execute(
                 sql.SQL(
-                    "INSERT INTO {} (stream, position, state)"
-                    " SELECT stream, position, state::jsonb"
-                    " FROM unnest(%b::text[], %b::bigint[], %b::text[])"
-                    " AS now (stream, position, state)"
+                    "INSERT INTO {} (stream, position, first_position, state)"
+                    " SELECT stream, position, first_position, state::jsonb"
+                    " FROM unnest(%b::text[], %b::bigint[], %b::bigint[], %b::text[])"
+                    " AS now (stream, position, first_position, state)"
                     " ON CONFLICT (stream) DO UPDATE"
                     " SET position = excluded.position, state = excluded.state"
                 ).format(self._table),
                 (
                     changed,
                     [self._positions[stream] for stream in changed],
+                    # Of a stream that is kept already it is left as it is.
+                    [self._firsts[stream] for stream in changed],
                     [encode(self._states[stream]).decode() for stream in changed],
                 ),
             )
-        self._events, self._positions = {}, {}
+        self._events, self._positions, self._firsts = {}, {}, {}
         if len(self._states) > CACHED:
             self._states = {}

@@ -15,11 +15,19 @@ class View(NamedTuple):
 
 
 # Amounts in the tables are debits above zero; a view shows what an account holds on its own side.
+DEBIT_SIDES: Final = ("asset", "expense", "equity", "suspense")
+"""Sides whose accounts a debit raises."""
+
 PLACEHOLDERS: Final = {
-    "debit_sides": "('asset', 'expense', 'equity', 'suspense')",
+    "debit_sides": f"{DEBIT_SIDES}",
     "not_real": f"('{PLAY_MONEY}', '{CREDITS}', '{CHIPS}')",
+    "components": "book.components",
+    "accounts": "book.accounts",
 }
-"""What the views' queries name besides ``book`` and ``number``, the generation's."""
+"""What the views' queries name besides ``book`` and ``number``, the generation's.
+
+The same queries over other components and accounts, those of an instant, are the functions.
+"""
 
 _CURRENCY: Final = "Currency code; amounts are in its minor units."
 _NETWORK: Final = "The network."
@@ -45,7 +53,7 @@ ACCOUNTS: Final = View(
     SELECT a.account, a.code, a.currency, a.network, c.name AS component, c.side, c.partner,
            a.player, a.table_id, a.component AS component_id,
            CASE WHEN c.side IN {debit_sides} THEN a.balance_minor ELSE -a.balance_minor END
-             AS balance_minor
+             AS balance_minor, a.first_position
       FROM {book}.accounts a LEFT JOIN {book}.components c USING (component)
     """,
     {
@@ -61,6 +69,7 @@ ACCOUNTS: Final = View(
         "component_id": "Number of the component of that network, partner and currency.",
         "balance_minor": "Above zero on the account's own side: assets, expenses, equity and"
         " suspense debit, all others credit.",
+        "first_position": "Position of its first entry.",
     },
 )
 
@@ -138,11 +147,11 @@ TRIAL_BALANCE: Final = View(
     "trial_balance",
     "Debits and credits per network, component and currency; they are equal per currency.",
     """
-    SELECT network, currency, name AS component, side,
+    SELECT network, currency, component, side,
            sum(debit_minor)::bigint AS debit_minor, sum(credit_minor)::bigint AS credit_minor,
            greatest(sum(debit_minor - credit_minor), 0)::bigint AS debit_balance_minor,
            greatest(sum(credit_minor - debit_minor), 0)::bigint AS credit_balance_minor
-      FROM {book}.components GROUP BY network, currency, name, side
+      FROM {components} GROUP BY network, currency, component, side
     """,
     {
         "network": _NETWORK,
@@ -162,19 +171,25 @@ CLIENT_FUNDS: Final = View(
     """
     SELECT network, currency,
            CASE WHEN currency IN {not_real} THEN 'play' ELSE 'real' END AS money,
-           coalesce(-sum(held) FILTER (WHERE name = 'bankroll'), 0)::bigint AS bankroll_minor,
-           coalesce(-sum(held) FILTER (WHERE name = 'frozen'), 0)::bigint AS frozen_minor,
-           coalesce(-sum(held) FILTER (WHERE name = 'withdrawal'), 0)::bigint AS withdrawal_minor,
-           coalesce(-sum(held) FILTER (WHERE name = 'chips'), 0)::bigint AS chips_minor,
-           coalesce(-sum(held) FILTER (WHERE name = 'pot'), 0)::bigint AS pot_minor,
-           coalesce(-sum(held) FILTER (WHERE name = 'jackpot'), 0)::bigint AS jackpot_minor,
+           coalesce(-sum(held) FILTER (WHERE component = 'bankroll'), 0)::bigint
+             AS bankroll_minor,
+           coalesce(-sum(held) FILTER (WHERE component = 'frozen'), 0)::bigint
+             AS frozen_minor,
+           coalesce(-sum(held) FILTER (WHERE component = 'withdrawal'), 0)::bigint
+             AS withdrawal_minor,
+           coalesce(-sum(held) FILTER (WHERE component = 'chips'), 0)::bigint
+             AS chips_minor,
+           coalesce(-sum(held) FILTER (WHERE component = 'pot'), 0)::bigint
+             AS pot_minor,
+           coalesce(-sum(held) FILTER (WHERE component = 'jackpot'), 0)::bigint
+             AS jackpot_minor,
            coalesce(-sum(held) FILTER (WHERE side = 'player-funds'), 0)::bigint AS liability_minor,
-           coalesce(sum(held) FILTER (WHERE name = 'bank'), 0)::bigint AS bank_minor,
-           coalesce(sum(held) FILTER (WHERE name = 'transit'), 0)::bigint AS transit_minor,
-           coalesce(sum(held) FILTER (WHERE name IN ('bank', 'transit')), 0)::bigint
+           coalesce(sum(held) FILTER (WHERE component = 'bank'), 0)::bigint AS bank_minor,
+           coalesce(sum(held) FILTER (WHERE component = 'transit'), 0)::bigint AS transit_minor,
+           coalesce(sum(held) FILTER (WHERE component IN ('bank', 'transit')), 0)::bigint
              AS assets_minor,
-           coalesce(sum(held) FILTER (WHERE name = 'debt'), 0)::bigint AS debt_minor
-      FROM (SELECT *, debit_minor - credit_minor AS held FROM {book}.components) AS component
+           coalesce(sum(held) FILTER (WHERE component = 'debt'), 0)::bigint AS debt_minor
+      FROM (SELECT *, debit_minor - credit_minor AS held FROM {components}) AS summed
      GROUP BY network, currency
     """,
     {
@@ -200,19 +215,18 @@ BANKROLLS: Final = View(
     "What each player has and owes, per currency.",
     """
     SELECT a.network, a.player, p.partner, a.currency,
-           coalesce(-sum(a.balance_minor) FILTER (WHERE c.name = 'bankroll'), 0)::bigint
+           coalesce(sum(a.balance_minor) FILTER (WHERE a.component = 'bankroll'), 0)::bigint
              AS cash_minor,
-           coalesce(-sum(a.balance_minor) FILTER (WHERE c.name = 'frozen'), 0)::bigint
+           coalesce(sum(a.balance_minor) FILTER (WHERE a.component = 'frozen'), 0)::bigint
              AS frozen_minor,
-           coalesce(-sum(a.balance_minor) FILTER (WHERE c.name = 'withdrawal'), 0)::bigint
+           coalesce(sum(a.balance_minor) FILTER (WHERE a.component = 'withdrawal'), 0)::bigint
              AS pending_minor,
-           coalesce(-sum(a.balance_minor) FILTER (WHERE c.name = 'chips'), 0)::bigint
+           coalesce(sum(a.balance_minor) FILTER (WHERE a.component = 'chips'), 0)::bigint
              AS chips_minor,
-           coalesce(sum(a.balance_minor) FILTER (WHERE c.name = 'debt'), 0)::bigint
+           coalesce(sum(a.balance_minor) FILTER (WHERE a.component = 'debt'), 0)::bigint
              AS debt_minor
-      FROM {book}.accounts a
-      JOIN {book}.components c USING (component)
-      LEFT JOIN {book}.players p ON p.network = a.network AND p.player = a.player
+      FROM {accounts} a
+      LEFT JOIN book.players p ON p.network = a.network AND p.player = a.player
      WHERE a.player IS NOT NULL GROUP BY a.network, a.player, p.partner, a.currency
     """,
     {
@@ -232,9 +246,8 @@ CHIPS_AT_TABLES: Final = View(
     "chips",
     "Chips in front of each player at each table, by the postings.",
     """
-    SELECT a.network, a.table_id, a.player, a.currency, -a.balance_minor AS chips_minor
-      FROM {book}.accounts a JOIN {book}.components c USING (component)
-     WHERE c.name = 'chips' AND a.balance_minor <> 0
+    SELECT a.network, a.table_id, a.player, a.currency, a.balance_minor AS chips_minor
+      FROM {accounts} a WHERE a.component = 'chips' AND a.balance_minor <> 0
     """,
     {
         "network": _NETWORK,
@@ -250,9 +263,8 @@ JACKPOTS: Final = View(
     "What each jackpot's pool holds.",
     """
     SELECT a.network, split_part(a.code, ':', 3) AS jackpot, a.currency,
-           -a.balance_minor AS pool_minor
-      FROM {book}.accounts a JOIN {book}.components c USING (component)
-     WHERE c.name = 'jackpot'
+           a.balance_minor AS pool_minor
+      FROM {accounts} a WHERE a.component = 'jackpot'
     """,
     {
         "network": _NETWORK,
@@ -268,7 +280,7 @@ PLAYERS: Final = View(
     """
     SELECT network, player, partner, status,
            (state ->> 'registered_at')::timestamptz AS registered_at,
-           (state ->> 'inferred')::boolean AS inferred, position
+           (state ->> 'inferred')::boolean AS inferred, position, first_position
       FROM {book}.players
     """,
     {
@@ -279,6 +291,7 @@ PLAYERS: Final = View(
         "registered_at": "When he registered.",
         "inferred": "Whether an import inferred him from a hand history.",
         "position": "The last event of his stream.",
+        "first_position": "The first event of his stream.",
     },
 )
 
@@ -300,7 +313,7 @@ TABLES: Final = View(
            state ->> 'running' AS running, state ->> 'last_hand' AS last_hand,
            (state ->> 'last_started_at')::timestamptz AS last_started_at,
            (state ->> 'hands')::bigint AS hands, (state ->> 'inferred')::boolean AS inferred,
-           position
+           position, first_position
       FROM {book}.tables
     """,
     {
@@ -328,6 +341,7 @@ TABLES: Final = View(
         "hands": "Hands booked.",
         "inferred": "Whether an import inferred it from a hand history.",
         "position": "The last event of its stream.",
+        "first_position": "The first event of its stream.",
     },
 )
 
@@ -398,7 +412,7 @@ DEPOSITS: Final = View(
     """
     SELECT network, deposit, player, state ->> 'provider' AS provider,
            state ->> 'currency' AS currency, (state ->> 'amount_minor')::bigint AS amount_minor,
-           status, position
+           status, position, first_position
       FROM {book}.deposits
     """,
     {
@@ -410,6 +424,7 @@ DEPOSITS: Final = View(
         "amount_minor": "The amount.",
         "status": "announced, confirmed, failed or charged-back.",
         "position": "The last event of its stream.",
+        "first_position": "The first event of its stream.",
     },
 )
 
@@ -419,7 +434,7 @@ WITHDRAWALS: Final = View(
     """
     SELECT network, withdrawal, player,
            state ->> 'currency' AS currency, (state ->> 'amount_minor')::bigint AS amount_minor,
-           status, position
+           status, position, first_position
       FROM {book}.withdrawals
     """,
     {
@@ -429,6 +444,46 @@ WITHDRAWALS: Final = View(
         "currency": _CURRENCY,
         "amount_minor": "The amount.",
         "status": "requested, in-review, released, paid or rejected.",
+        "position": "The last event of its stream.",
+        "first_position": "The first event of its stream.",
+    },
+)
+
+APPROVALS: Final = View(
+    "approvals",
+    "What needs a second person: who asked, who decided, and what became of it.",
+    """
+    SELECT network, state ->> 'approval' AS approval, state ->> 'action' AS action, status,
+           state #>> '{{summary,words}}' AS words, state -> 'summary' AS summary,
+           state ->> 'currency' AS currency, (state ->> 'amount_minor')::bigint AS amount_minor,
+           maker, state ->> 'checker' AS checker,
+           (state ->> 'requested_at')::timestamptz AS requested_at,
+           (state ->> 'expires_at')::timestamptz AS expires_at,
+           (state ->> 'decided_at')::timestamptz AS decided_at,
+           state ->> 'code' AS code, state ->> 'reason' AS reason,
+           state ->> 'rulebook' AS rulebook, state ->> 'digest' AS digest,
+           first_position, position
+      FROM {book}.approvals
+    """,
+    {
+        "network": _NETWORK,
+        "approval": "Its id.",
+        "action": "What is to be done, as the rulebook's thresholds name it.",
+        "status": "pending, granted, rejected, withdrawn or expired.",
+        "words": "What is to be done, in one sentence.",
+        "summary": "What it would do when it was asked for, and what it concerns.",
+        "currency": "Currency code; NULL where no money is moved.",
+        "amount_minor": "The amount that the rulebook's threshold is compared with.",
+        "maker": "Who asked: the subject of his token.",
+        "checker": "Who granted or rejected it: never the maker.",
+        "requested_at": "When it was asked for.",
+        "expires_at": "Until when it can be decided.",
+        "decided_at": "When it was granted, rejected, withdrawn, or expired.",
+        "code": "Why it was rejected.",
+        "reason": "The same in words.",
+        "rulebook": "The version that asks for a second person.",
+        "digest": "SHA-256 of the exact command, in hexadecimal.",
+        "first_position": "The event that asked for it.",
         "position": "The last event of its stream.",
     },
 )
@@ -455,6 +510,46 @@ TOTALS: Final = View(
     },
 )
 
+HOUR_TOTALS: Final = View(
+    "hour_totals",
+    "Debits and credits of each component by the hour they occurred and the day they were"
+    " recorded: the days of any zone add up from these.",
+    """
+    SELECT network, name AS component, side, partner, currency, occurred_hour, recorded_day,
+           t.debit_minor, t.credit_minor, component AS component_id
+      FROM {book}.hour_totals t JOIN {book}.components USING (component)
+    """,
+    {
+        "network": _NETWORK,
+        "component": "First part of the account codes.",
+        "side": "Side of the book.",
+        "partner": _PARTNER,
+        "currency": _CURRENCY,
+        "occurred_hour": "The instant at which the hour in which it happened began.",
+        "recorded_day": "The day on which it was recorded, UTC.",
+        "debit_minor": "Sum of the debits.",
+        "credit_minor": "Sum of the credits.",
+        "component_id": "The component's number.",
+    },
+)
+
+COMMITS: Final = View(
+    "commits",
+    "The appends to the journal: every instant of recording is a position.",
+    """
+    SELECT first_position, last_position, recorded_at, writer, encode(digest, 'hex') AS digest
+      FROM journal.commits
+    """,
+    {
+        "first_position": "Position of its first event.",
+        "last_position": "Position of its last event.",
+        "recorded_at": "When it was recorded: never earlier than the one before.",
+        "writer": "The process that wrote it.",
+        "digest": "SHA-256 over the digest before and its rows: two books with the same digest at"
+        " a position are the same up to it.",
+    },
+)
+
 TRANSACTIONS: Final = View(
     "transactions",
     "Where the entries of each request are; a hand's are found by its stream.",
@@ -469,12 +564,15 @@ TRANSACTIONS: Final = View(
 LINES: Final = View(
     "lines",
     "The entries as they are stored, for questions that page through them.",
-    "SELECT position, line, account, kind, occurred_at FROM {book}.entries",
+    "SELECT position, line, account, kind, amount_minor, balance_minor, occurred_at"
+    " FROM {book}.entries",
     {
         "position": "The event's position in the journal.",
         "line": "The line of the event's postings, from 0.",
         "account": "The account's number.",
         "kind": "The number of the event's stored name.",
+        "amount_minor": "The amount: debits above zero, credits below.",
+        "balance_minor": "What the account held after it: debits above zero, whatever its side.",
         "occurred_at": "When it happened.",
     },
 )
@@ -488,9 +586,16 @@ KINDS: Final = View(
 
 COMPONENT_BLOCKS: Final = View(
     "component_blocks",
-    "In which blocks of 512 positions a component has entries.",
-    "SELECT component AS component_id, block FROM {book}.component_blocks",
-    {"component_id": "The component's number.", "block": "Position divided by 512."},
+    "In which blocks of 512 positions a component has entries, and what all of its entries add up"
+    " to at the end of each.",
+    "SELECT component AS component_id, block, debit_minor, credit_minor"
+    " FROM {book}.component_blocks",
+    {
+        "component_id": "The component's number.",
+        "block": "Position divided by 512.",
+        "debit_minor": "Sum of its debits from the beginning to the end of the block.",
+        "credit_minor": "Sum of its credits from the beginning to the end of the block.",
+    },
 )
 
 KIND_BLOCKS: Final = View(
@@ -508,6 +613,16 @@ BLOCKS: Final = View(
         "block": "Position divided by 512.",
         "first_occurred_at": "The earliest instant.",
         "last_occurred_at": "The latest instant.",
+    },
+)
+
+HOUR_BLOCKS: Final = View(
+    "hour_blocks",
+    "In which blocks of 512 positions the entries are that happened in an hour.",
+    "SELECT occurred_hour, block FROM {book}.hour_blocks",
+    {
+        "occurred_hour": "The instant at which the hour began.",
+        "block": "Position divided by 512.",
     },
 )
 
@@ -529,22 +644,26 @@ VIEWS: Final = (
     COMPONENTS,
     TRIAL_BALANCE,
     CLIENT_FUNDS,
+    PLAYERS,
     BANKROLLS,
     CHIPS_AT_TABLES,
     JACKPOTS,
-    PLAYERS,
     TABLES,
     TABLE_DAYS,
     TABLE_RAKE,
     FINDINGS,
     DEPOSITS,
     WITHDRAWALS,
+    APPROVALS,
     TOTALS,
+    HOUR_TOTALS,
+    COMMITS,
     TRANSACTIONS,
     LINES,
     KINDS,
     COMPONENT_BLOCKS,
     KIND_BLOCKS,
     BLOCKS,
+    HOUR_BLOCKS,
     DAYS,
 )

@@ -1,0 +1,175 @@
+"""Components: what the accounts of one kind, partner and currency add up to, and when."""
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+from itertools import pairwise
+from typing import Any, Final, LiteralString
+
+import psycopg
+from psycopg import sql
+
+from ledger import accounts as chart
+from projections.hours import HOURS_A_DAY, begin_of, date_of
+
+Key = tuple[str, str, str | None, str]
+"""Network, name, partner, currency."""
+
+_ADD_HOURS: Final = """
+INSERT INTO {}.hour_totals AS kept
+SELECT hour, component, %s, debit, credit
+  FROM unnest(%b::timestamptz[], %b::int[], %b::bigint[], %b::bigint[])
+    AS more (hour, component, debit, credit)
+    ON CONFLICT (occurred_hour, component, recorded_day) DO UPDATE
+   SET debit_minor = kept.debit_minor + excluded.debit_minor,
+       credit_minor = kept.credit_minor + excluded.credit_minor
+"""
+_ADD_DAYS: Final = """
+INSERT INTO {}.totals AS kept
+SELECT component, day, %s, debit, credit
+  FROM unnest(%b::date[], %b::int[], %b::bigint[], %b::bigint[])
+    AS more (day, component, debit, credit)
+    ON CONFLICT (component, occurred_day, recorded_day) DO UPDATE
+   SET debit_minor = kept.debit_minor + excluded.debit_minor,
+       credit_minor = kept.credit_minor + excluded.credit_minor
+"""
+_SET_BLOCKS: Final = """
+INSERT INTO {}.component_blocks
+SELECT * FROM unnest(%b::int[], %b::int[], %b::bigint[], %b::bigint[])
+    ON CONFLICT (component, block) DO UPDATE
+   SET debit_minor = excluded.debit_minor, credit_minor = excluded.credit_minor
+"""
+_SET_SUMS: Final = """
+UPDATE {}.components SET debit_minor = now.debit, credit_minor = now.credit
+  FROM unnest(%b::int[], %b::bigint[], %b::bigint[]) AS now (number, debit, credit)
+ WHERE component = now.number
+"""
+
+
+class Component:
+    """A component in memory: its number, and the sums of all of its entries so far."""
+
+    __slots__ = ("credit", "debit", "number", "stretch", "turns")
+
+    def __init__(self, number: int, debit: int, credit: int) -> None:
+        self.number = number
+        self.debit = debit
+        self.credit = credit
+        self.stretch = 0
+        """The last stretch in which it has entries."""
+        self.turns: list[tuple[int, int, int]] = []
+        """The batch's stretches in which it has entries, with its sums where each begins."""
+
+
+class Stretch:
+    """Events of a batch that follow each other within one block and one hour of occurring."""
+
+    __slots__ = ("block", "first", "hour", "last")
+
+    def __init__(self, block: int, hour: int, first: int) -> None:
+        self.block = block
+        self.hour = hour
+        self.first = self.last = first
+        """Positions of its first and last event."""
+
+
+class Components:
+    """Numbers components in the order in which they first appear, and writes their sums."""
+
+    def __init__(self, cursor: psycopg.Cursor[Any], book: str) -> None:
+        self._book = sql.Identifier(book)
+        self._known: dict[Key, Component] = {}
+        self._by_number: dict[int, Component] = {}
+        for *key, number, debit, credit in cursor.execute(
+            self._sql(
+                "SELECT network, name, partner, currency, component, debit_minor, credit_minor"
+                " FROM {}.components"
+            )
+        ):
+            self._remember((key[0], key[1], key[2], key[3]), Component(number, debit, credit))
+
+    def _sql(self, statement: LiteralString) -> sql.Composed:
+        return sql.SQL(statement).format(self._book)
+
+    def _remember(self, key: Key, component: Component) -> None:
+        self._known[key] = self._by_number[component.number] = component
+
+    def __getitem__(self, number: int) -> Component:
+        return self._by_number[number]
+
+    def of(
+        self,
+        cursor: psycopg.Cursor[Any],
+        account: chart.Account,
+        partner: str | None,
+        currency: str,
+    ) -> Component:
+        """Return an account's component; write its row when it is the first one there."""
+        key = (account.network, account.component, partner, currency)
+        component = self._known.get(key)
+        if component is None:
+            component = Component(len(self._known) + 1, 0, 0)
+            self._remember(key, component)
+            cursor.execute(
+                self._sql("INSERT INTO {}.components VALUES (%s, %s, %s, %s, %s, %s, 0, 0)"),
+                (
+                    component.number,
+                    account.network,
+                    account.component,
+                    account.side,
+                    partner,
+                    currency,
+                ),
+            )
+        return component
+
+    def write(
+        self,
+        cursor: psycopg.Cursor[Any],
+        moved: Sequence[Component],
+        stretches: Sequence[Stretch],
+        recorded_day: date,
+    ) -> None:
+        """Write the sums of a batch: in all, to the end of each block, by hour and by day."""
+        hours: Totals = {}
+        days: Totals = {}
+        ends: dict[tuple[int, int], tuple[int, int]] = {}
+        for component in moved:
+            number = component.number
+            for stretch, debit, credit, ending in _turns(component, stretches):
+                ends[number, stretch.block] = ending
+                _add(hours, (stretch.hour, number), debit, credit)
+                _add(days, (stretch.hour // HOURS_A_DAY, number), debit, credit)
+            component.turns = []
+        cursor.execute(
+            self._sql(_SET_SUMS), _columns([(one.number, one.debit, one.credit) for one in moved])
+        )
+        cursor.execute(
+            self._sql(_SET_BLOCKS), _columns([(*key, *ends[key]) for key in sorted(ends)])
+        )
+        by_hour = [(begin_of(hour), number, *total) for (hour, number), total in hours.items()]
+        cursor.execute(self._sql(_ADD_HOURS), [recorded_day, *_columns(by_hour)])
+        by_day = [(date_of(day), number, *total) for (day, number), total in days.items()]
+        cursor.execute(self._sql(_ADD_DAYS), [recorded_day, *_columns(by_day)])
+
+
+Totals = dict[tuple[int, int], list[int]]
+"""Hour or day, and component -> debits and credits."""
+
+
+def _turns(
+    component: Component, stretches: Sequence[Stretch]
+) -> Iterator[tuple[Stretch, int, int, tuple[int, int]]]:
+    """Give each stretch with the component's debits and credits in it, and its sums after it."""
+    turns = [*component.turns, (0, component.debit, component.credit)]
+    for (index, debit, credit), (_, *ending) in pairwise(turns):
+        yield stretches[index], ending[0] - debit, ending[1] - credit, (ending[0], ending[1])
+
+
+def _add(totals: Totals, key: tuple[int, int], debit: int, credit: int) -> None:
+    total = totals.setdefault(key, [0, 0])
+    total[0] += debit
+    total[1] += credit
+
+
+def _columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)]

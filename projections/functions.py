@@ -1,0 +1,293 @@
+"""The functions in schema ``book``: what the views show, as of any instant.
+
+An instant is a pair: what was recorded up to a position, and happened up to an instant. The
+functions read nothing but the views, with the rights of whoever calls them.
+"""
+
+from typing import Final, NamedTuple
+
+from projections.schema import BLOCK
+from projections.views import (
+    BANKROLLS,
+    CHIPS_AT_TABLES,
+    CLIENT_FUNDS,
+    JACKPOTS,
+    PLACEHOLDERS,
+    TRIAL_BALANCE,
+    View,
+)
+
+ENTRIES_APART: Final = 50_000
+"""Positions so far apart are bridged by the sums of components, where an account is alone in one.
+
+Otherwise an account's own entries are added up.
+"""
+
+
+class Function(NamedTuple):
+    """A function: its arguments and result as they are declared, its body, what it answers."""
+
+    name: str
+    arguments: str
+    returns: str
+    language: str
+    body: str
+    comment: str
+
+
+_INSTANT: Final = "at_position bigint, occurred_until timestamptz DEFAULT NULL"
+_OF_INSTANT: Final = "at_position, occurred_until"
+_MEANING: Final = (
+    "by the entries that are recorded up to at_position and happened up to and including"
+    " occurred_until (NULL: whenever they happened)"
+)
+
+POSITION_AT: Final = Function(
+    "position_at",
+    "recorded_until timestamptz",
+    "bigint",
+    "sql",
+    """
+    SELECT coalesce((SELECT last_position FROM book.commits WHERE recorded_at <= recorded_until
+                      ORDER BY recorded_at DESC, last_position DESC LIMIT 1), 0)
+    """,
+    "The last position that was recorded up to and including an instant; 0 if there was none yet.",
+)
+
+# An entry counts if its position is not above at_position and it did not happen after
+# occurred_until. The entries lie in this plane as follows:
+#
+#   - Those recorded on whole days and happened in whole hours are in the totals. Without an
+#     occurred_until nothing is taken from there: then the blocks alone say it.
+#   - The others are in blocks. A run of blocks all of whose entries count is the difference of what
+#     the components add up to at its ends.
+#   - In the blocks that are left, a few unless much is backdated, the entries are added up.
+SUMS_AS_OF: Final = Function(
+    "sums_as_of",
+    _INSTANT,
+    "TABLE (component_id integer, debit_minor bigint, credit_minor bigint)",
+    "plpgsql",
+    """
+#variable_conflict use_column
+DECLARE
+    at_end constant bigint := (SELECT position FROM book.generation);
+    upto constant bigint := least(at_position, at_end);
+    last_block constant integer := upto / {block};
+    this_hour constant timestamptz := date_trunc('hour', occurred_until, 'UTC');
+    this_day constant date := (occurred_until AT TIME ZONE 'UTC')::date;
+    -- The first day of recording, and its first position, of which not all entries count.
+    rest_day date := 'infinity';
+    rest_from bigint := upto + 1;
+    rest_block integer := last_block + 1;
+    run_from integer[] := ARRAY[0];
+    run_to integer[] := ARRAY[last_block - 1];
+    mixed integer[] := ARRAY[last_block];
+BEGIN
+    IF occurred_until IS NULL THEN
+        rest_from := 0;
+    ELSE
+        IF upto < at_end THEN
+            SELECT (recorded_at AT TIME ZONE 'UTC')::date INTO rest_day FROM book.commits
+             WHERE last_position > upto ORDER BY last_position LIMIT 1;
+            SELECT coalesce(max(last_position), 0) + 1 INTO rest_from
+              FROM (SELECT last_position FROM book.commits
+                     WHERE recorded_at < rest_day::timestamp AT TIME ZONE 'UTC'
+                     ORDER BY recorded_at DESC, last_position DESC LIMIT 1) AS before;
+            rest_block := rest_from / {block};
+        END IF;
+        WITH candidate AS (
+            SELECT block, first_occurred_at, last_occurred_at FROM book.blocks
+             WHERE block BETWEEN rest_block AND last_block AND first_occurred_at <= occurred_until
+            UNION ALL
+            SELECT block, first_occurred_at, last_occurred_at
+              FROM book.hour_blocks JOIN book.blocks USING (block)
+             WHERE occurred_hour = this_hour AND block < rest_block
+               AND first_occurred_at <= occurred_until
+        ), judged AS (
+            SELECT block, last_occurred_at <= occurred_until
+                   AND (block::bigint * {block} >= rest_from OR first_occurred_at >= this_hour)
+                   AND block::bigint * {block} + {block} - 1 <= upto AS whole
+              FROM candidate
+        ), run AS (
+            SELECT min(block) AS first, max(block) AS last
+              FROM (SELECT block, block - row_number() OVER (ORDER BY block) AS island
+                      FROM judged WHERE whole) AS numbered
+             GROUP BY island
+        )
+        SELECT (SELECT array_agg(first ORDER BY first) FROM run),
+               (SELECT array_agg(last ORDER BY first) FROM run),
+               (SELECT array_agg(block) FROM judged WHERE NOT whole)
+          INTO run_from, run_to, mixed;
+    END IF;
+    RETURN QUERY
+    SELECT component_id, sum(debit)::bigint, sum(credit)::bigint FROM (
+        SELECT component_id, debit_minor AS debit, credit_minor AS credit FROM book.totals
+         WHERE occurred_until IS NOT NULL
+           AND occurred_day < this_day AND recorded_day < rest_day
+        UNION ALL
+        SELECT component_id, debit_minor, credit_minor FROM book.hour_totals
+         WHERE occurred_until IS NOT NULL
+           AND occurred_hour >= this_day::timestamp AT TIME ZONE 'UTC'
+           AND occurred_hour < this_hour AND recorded_day < rest_day
+        UNION ALL
+        SELECT c.component_id, upto.debit_minor - coalesce(before.debit_minor, 0),
+               upto.credit_minor - coalesce(before.credit_minor, 0)
+          FROM unnest(run_from, run_to) AS run (first, last)
+         CROSS JOIN book.components c
+         CROSS JOIN LATERAL (
+            SELECT debit_minor, credit_minor FROM book.component_blocks b
+             WHERE b.component_id = c.component_id AND block BETWEEN run.first AND run.last
+             ORDER BY block DESC LIMIT 1) AS upto
+          LEFT JOIN LATERAL (
+            SELECT debit_minor, credit_minor FROM book.component_blocks b
+             WHERE b.component_id = c.component_id AND block < run.first
+             ORDER BY block DESC LIMIT 1) AS before ON true
+        UNION ALL
+        SELECT a.component_id, e.debit, e.credit
+          FROM (SELECT account, sum(greatest(amount_minor, 0)) AS debit,
+                       sum(greatest(-amount_minor, 0)) AS credit
+                  FROM unnest(mixed) AS block
+                 CROSS JOIN LATERAL (
+                    SELECT account, amount_minor FROM book.lines
+                     WHERE position BETWEEN block::bigint * {block}
+                                        AND least(block::bigint * {block} + {block} - 1, upto)
+                       AND (occurred_until IS NULL OR occurred_at <= occurred_until)
+                       AND (position >= rest_from OR occurred_at >= this_hour)) AS counted
+                 GROUP BY account) AS e
+          JOIN book.accounts a USING (account)
+    ) AS part GROUP BY component_id;
+END
+    """,
+    f"What each component adds up to, {_MEANING}; components without any are left out.",
+)
+
+COMPONENTS_AS_OF: Final = Function(
+    "components_as_of",
+    _INSTANT,
+    "SETOF book.components",
+    "sql",
+    """
+    SELECT c.component_id, c.network, c.component, c.side, c.partner, c.currency,
+           s.debit_minor, s.credit_minor,
+           CASE WHEN c.side IN {debit_sides} THEN s.debit_minor - s.credit_minor
+                ELSE s.credit_minor - s.debit_minor END
+      FROM book.sums_as_of(at_position, occurred_until) s
+      JOIN book.components c USING (component_id)
+    """,
+    f"The view components, {_MEANING}.",
+)
+
+# Entries before some position all happened by then, those after another all later. Between the two
+# an account's entries are looked through; before them its running balance is what they add up to.
+ACCOUNTS_AS_OF: Final = Function(
+    "accounts_as_of",
+    f"{_INSTANT}, accounts integer[] DEFAULT NULL",
+    "SETOF book.accounts",
+    "plpgsql",
+    """
+#variable_conflict use_column
+DECLARE
+    upto constant bigint := least(at_position, (SELECT position FROM book.generation));
+    this_day constant date := (occurred_until AT TIME ZONE 'UTC')::date;
+    open_from bigint := upto + 1;
+    open_to bigint := upto;
+    alone integer[] := '{{}}';
+BEGIN
+    IF occurred_until IS NOT NULL THEN
+        SELECT block::bigint * {block} INTO open_from FROM book.blocks
+         WHERE block >= (SELECT min(first_position) FROM book.days
+                          WHERE occurred_day >= this_day) / {block}
+           AND last_occurred_at > occurred_until ORDER BY block LIMIT 1;
+        SELECT block::bigint * {block} + {block} - 1 INTO open_to FROM book.blocks
+         WHERE block <= (SELECT max(last_position) FROM book.days
+                          WHERE occurred_day <= this_day) / {block}
+           AND first_occurred_at <= occurred_until ORDER BY block DESC LIMIT 1;
+        open_from := least(coalesce(open_from, upto + 1), upto + 1);
+        open_to := least(coalesce(open_to, 0), upto);
+        IF open_to - open_from > {apart} THEN
+            alone := ARRAY(SELECT min(account) FROM book.accounts GROUP BY component_id
+                           HAVING count(*) = 1);
+        END IF;
+    END IF;
+    RETURN QUERY
+    SELECT a.account, a.code, a.currency, a.network, a.component, a.side, a.partner, a.player,
+           a.table_id, a.component_id,
+           (CASE WHEN a.side IN {debit_sides} THEN 1 ELSE -1 END
+             * (coalesce(before.held, 0) + coalesce(open.held, 0)))::bigint,
+           a.first_position
+      FROM book.accounts a
+      LEFT JOIN LATERAL (
+        SELECT e.balance_minor AS held FROM book.lines e
+         WHERE e.account = a.account AND e.position < open_from
+         ORDER BY e.position DESC, e.line DESC LIMIT 1) AS before ON true
+      LEFT JOIN LATERAL (
+        SELECT sum(e.amount_minor) AS held FROM book.lines e
+         WHERE e.account = a.account AND e.position BETWEEN open_from AND open_to
+           AND e.occurred_at <= occurred_until) AS open ON true
+     WHERE a.first_position <= upto AND (accounts IS NULL OR a.account = ANY (accounts))
+       AND a.account <> ALL (alone) AND coalesce(before.held, open.held) IS NOT NULL;
+    IF cardinality(alone) > 0 THEN
+        RETURN QUERY
+        SELECT a.account, a.code, a.currency, a.network, a.component, a.side, a.partner, a.player,
+               a.table_id, a.component_id,
+               CASE WHEN a.side IN {debit_sides} THEN s.debit_minor - s.credit_minor
+                    ELSE s.credit_minor - s.debit_minor END,
+               a.first_position
+          FROM book.sums_as_of(at_position, occurred_until) s
+          JOIN book.accounts a USING (component_id)
+         WHERE a.account = ANY (alone) AND (accounts IS NULL OR a.account = ANY (accounts));
+    END IF;
+END
+    """,
+    f"The view accounts, {_MEANING}; accounts without any are left out. accounts: the numbers of"
+    " those asked for (NULL: all).",
+)
+
+
+def _of_components(view: View) -> Function:
+    return Function(
+        f"{view.name}_as_of",
+        _INSTANT,
+        f"SETOF book.{view.name}",
+        "sql",
+        _over(view, components=f"book.components_as_of({_OF_INSTANT}) AS components"),
+        f"The view {view.name}, {_MEANING}.",
+    )
+
+
+def _of_accounts(view: View, which: str, more_arguments: str = "") -> Function:
+    """Make the function of a view over some accounts."""
+    numbers = f"ARRAY(SELECT account FROM book.accounts WHERE {which})"  # noqa: S608
+    return Function(
+        f"{view.name}_as_of",
+        _INSTANT + more_arguments,
+        f"SETOF book.{view.name}",
+        "sql",
+        _over(view, accounts=f"book.accounts_as_of({_OF_INSTANT}, {numbers})"),
+        f"The view {view.name}, {_MEANING}"
+        + ("; players: the ids of those asked for (NULL: all)." if more_arguments else "."),
+    )
+
+
+def _over(view: View, **sources: str) -> str:
+    return view.query.format(**{**PLACEHOLDERS, **sources})
+
+
+_PLAYERS: Final = ", players uuid[] DEFAULT NULL"
+_ASKED: Final = "(players IS NULL OR player = ANY (players))"
+
+_CONSTANTS: Final = {**PLACEHOLDERS, "block": str(BLOCK), "apart": str(ENTRIES_APART)}
+
+FUNCTIONS: Final = (
+    POSITION_AT,
+    *(
+        function._replace(body=function.body.format(**_CONSTANTS))
+        for function in (SUMS_AS_OF, COMPONENTS_AS_OF, ACCOUNTS_AS_OF)
+    ),
+    _of_components(TRIAL_BALANCE),
+    _of_components(CLIENT_FUNDS),
+    _of_accounts(BANKROLLS, f"player IS NOT NULL AND {_ASKED}", _PLAYERS),
+    _of_accounts(CHIPS_AT_TABLES, f"component = 'chips' AND {_ASKED}", _PLAYERS),
+    _of_accounts(JACKPOTS, "component = 'jackpot'"),
+)
+"""In the order in which they are made: none names one that follows."""
