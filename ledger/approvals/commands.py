@@ -17,6 +17,7 @@ from ledger.approvals.events import (
     approval_stream,
     canonical,
     digest_of,
+    plain,
 )
 from ledger.bounds import InvalidField, text
 from ledger.core import Approvable, Book, Command, Decision, Event, Kind, Refused, Retry
@@ -288,19 +289,14 @@ def _require_time(state: ApprovalState, command: Command) -> None:
 def _require_unchanged(command: Approvable, book: Book, state: ApprovalState) -> None:
     """Refuse what would now do something else than what the checker was shown."""
     now = command.approval(book)
-    would = None if now is None else (now.amount_minor, now.currency, _plain(now.summary))
-    if would != (state.amount_minor, state.currency, _plain(state.summary)):
+    would = None if now is None else (now.amount_minor, now.currency, plain(now.summary))
+    if would != (state.amount_minor, state.currency, plain(state.summary)):
         raise StaleRequest(
             "It would do something else now than what was asked for.",
             field="approval",
             asked=state.summary,
             now=None if now is None else now.summary,
         )
-
-
-def _plain(summary: object) -> bytes:
-    """Return a summary as it is stored: keys are texts, tuples lists."""
-    return msgspec.json.encode(summary, order="sorted")
 
 
 def _decided(state: ApprovalState, event: Event, answer: dict[str, object]) -> Decision:

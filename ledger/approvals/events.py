@@ -23,8 +23,12 @@ def approval_stream(network: str, approval: str) -> str:
 
 def canonical(command: Approvable) -> str:
     """Write a command as the JSON that is approved: every field, in the order of their names."""
-    named = {"action": command.ACTION, "command": command}
-    return msgspec.json.encode(named, order="sorted").decode()
+    return plain({"action": command.ACTION, "command": command})
+
+
+def plain(value: Any) -> str:
+    """Write anything as JSON of one form: keys are texts in order."""
+    return msgspec.json.encode(msgspec.to_builtins(value, str_keys=True), order="sorted").decode()
 
 
 def digest_of(text: str) -> str:

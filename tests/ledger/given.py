@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
+from ledger.approvals.commands import GrantApproval, RequestApproval
 from ledger.cashier.commands import AnnounceDeposit
 from ledger.catalogue import EVENTS, STREAMS, decode, encode
-from ledger.core import Command, Decision, Event, category_of
+from ledger.core import Approvable, Command, Decision, Event, category_of
 from ledger.identity import Identity
 from ledger.players.commands import RegisterPlayer
 from ledger.rulebooks import parse, shipped_texts
@@ -171,3 +172,12 @@ def sit(
             amount_minor=amount_minor,
         )
     )
+
+
+def granted(book: MemoryBook, command: Approvable) -> Decision:
+    """Ask for a command and let a second person agree; return what the grant became."""
+    approval = f"approval-{book.commands}"
+    asking = {"actor": command.actor, "request_id": command.request_id}
+    book.when(RequestApproval(**book.ask(**asking), approval=approval, command=command))
+    checker = book.ask(actor="checker")
+    return book.when(GrantApproval(**checker, approval=approval, command=command))

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from ledger import accounts
+from ledger.approvals.commands import AWAITING, GrantApproval, RequestApproval
 from ledger.cashier.commands import (
     AnnounceDeposit,
     ChargeBackDeposit,
@@ -69,6 +70,7 @@ class Day(RuleBasedStateMachine):
         self.confirmed = 0
         self.charged_back = 0
         self.paid = 0
+        self.wishes: dict[str, ResyncTable] = {}
 
     @initialize()
     def a_room(self) -> None:
@@ -81,7 +83,7 @@ class Day(RuleBasedStateMachine):
 
     def asked(self, kind: type[Command], **fields: Any) -> dict[str, Any] | None:
         """Decide twice, for it must be the same; return the answer, or None when refused."""
-        command = kind(**self.book.ask(), **fields)
+        command = kind(**{**self.book.ask(), **fields})
         states = dict(self.book.states)
         try:
             expected = command.decide(self.book)
@@ -211,14 +213,27 @@ class Day(RuleBasedStateMachine):
             lost = chips[first] * part // 10
             chips[first] -= lost
             chips[last] += lost - lost // 20
-        self.asked(
-            ResyncTable,
+        wish = ResyncTable(
+            **self.book.ask(),
             table=table,
             chips_minor=chips,
             ground="technical-failure",
             reason="Lost.",
             game_number=game_number,
         )
+        approval = f"approval-{self.book.commands}"
+        answer = self.asked(RequestApproval, approval=approval, command=wish)
+        if answer and answer.get("status") == AWAITING:
+            self.wishes[approval] = wish
+
+    @rule(pick=picks, checker=st.sampled_from(["test", "checker", "checker"]))
+    def agree(self, pick: int, checker: str) -> None:
+        """Somebody grants what was asked for, at once or after much has happened."""
+        if self.wishes:
+            approval = [*self.wishes][pick % len(self.wishes)]
+            self.asked(
+                GrantApproval, actor=checker, approval=approval, command=self.wishes[approval]
+            )
 
     @rule(table=tables, crash=rarely, close=rarely)
     def crash_or_close_and_reopen(self, table: str, crash: bool, close: bool) -> None:

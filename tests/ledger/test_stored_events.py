@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ledger import catalogue, identity
+from ledger.approvals import events as approvals
 from ledger.cashier import events as cashier
 from ledger.core import Event
 from ledger.hands import events as hands
@@ -25,6 +26,7 @@ KEPT: tuple[type[Event], ...] = (
     *cashier.EVENTS,
     *tables.EVENTS,
     *hands.EVENTS,
+    *approvals.EVENTS,
 )
 
 

@@ -47,6 +47,7 @@ from tests.ledger.given import (
     MemoryBook,
     a_book,
     fund,
+    granted,
     names,
     open_table,
     register,
@@ -508,14 +509,16 @@ def test_resyncing_books_each_players_difference_to_suspense(book: MemoryBook) -
     book.when(buy_in(book))
     sit(book, TABLE, 2, player=BOB)
     book.when(begin(book, "82"))
-    decision = book.when(resync(book, {1: 10_700, 2: 9_280}))
+    decision = granted(book, resync(book, {1: 10_700, 2: 9_280}))
     assert names(decision.changes) == [
+        "approval.granted.v1",
         "player.chips_corrected.v1",
         "player.chips_corrected.v1",
         "table.resynced.v1",
     ]
-    assert decision.answer["difference_minor"] == {"1": 700, "2": -720}
-    assert decision.answer["suspense_minor"] == -20
+    result = decision.answer["result"]
+    assert result["difference_minor"] == {"1": 700, "2": -720}
+    assert result["suspense_minor"] == -20
     assert (chips(book, ALICE), chips(book, BOB)) == (10_700, 9_280)
     assert book.balance(accounts.suspense(NETWORK)) == -20
     state = table(book)
