@@ -205,7 +205,13 @@ class _Draft(NamedTuple):
             done = self.answered.get(index)
             if done is None:
                 outcome, rows_end = self.decided[index]
-                done = msgspec.structs.replace(outcome, position=head + rows_end)
+                done = Outcome(
+                    outcome.status,
+                    head + rows_end,
+                    outcome.answer,
+                    outcome.repeated,
+                    outcome.refusal,
+                )
             outcomes.append(done)
         return outcomes
 

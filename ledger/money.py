@@ -1,6 +1,7 @@
 """Money: integer minor units of a named currency, never a float and never a Decimal."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 MAX_MINOR: Final = 2**53
@@ -42,6 +43,7 @@ def is_real(currency: str) -> bool:
     return currency not in (PLAY_MONEY, CREDITS, CHIPS)
 
 
+@lru_cache(maxsize=1 << 16)
 def text(amount_minor: int, currency: str) -> str:
     """Write minor units as a decimal string: 1140 EUR -> "11.40"."""
     digits = DIGITS[currency]

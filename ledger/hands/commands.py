@@ -24,7 +24,7 @@ from ledger.hands.findings import Finding
 from ledger.hands.judge import Judgement, judge
 from ledger.hands.ohh import Hand, differing_fields
 from ledger.hands.verdict import show, show_findings
-from ledger.identity import holder
+from ledger.identity import ClaimState
 from ledger.rulebooks import Rulebook, adopted
 from ledger.tables.events import HandBegun, TableState, table_id, table_stream
 
@@ -123,11 +123,13 @@ class PostHand(Command, frozen=True, kw_only=True):
         return adopted(book, self.network, name or DEFAULT_RULEBOOK, day)
 
     def _player_ids(self, book: Book) -> list[str | None]:
-        claims = self.claims
-        return [
-            holder(book, claims[player.name]) if player.name in claims else None
-            for player in self.hand.players
-        ]
+        claims, get = self.claims, book.get
+        ids: list[str | None] = []
+        for player in self.hand.players:
+            claim = claims.get(player.name)
+            state: ClaimState | None = get(claim) if claim is not None else None
+            ids.append(state.holder if state is not None else None)
+        return ids
 
     # -- the ways it can end ---------------------------------------------------------------
 

@@ -6,6 +6,7 @@ The postings stand here; the table's own stream only mirrors the net.
 
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -17,6 +18,7 @@ from ledger.hands.findings import Finding
 from ledger.hands.verdict import Expected
 
 
+@lru_cache(maxsize=1 << 13)
 def hand_stream(network: str, game_number: str) -> str:
     """Name the stream of a hand: plain numbers in their order, anything else by its hash."""
     plain = game_number.isascii() and game_number.isdigit() and game_number[0] != "0"
@@ -232,6 +234,12 @@ EVENTS: Final[tuple[type[Event], ...]] = (
 )
 
 
+_MOVEMENTS: Final = frozenset(
+    (HandStaked, PotAdded, HandReturned, HandAwarded, HandRaked, JackpotContributed)
+)
+"""They change nothing in what a hand's id stands for."""
+
+
 class HandState(msgspec.Struct, frozen=True, kw_only=True):
     """A booked hand: what its id stands for, and what its first post was answered.
 
@@ -249,6 +257,8 @@ class HandState(msgspec.Struct, frozen=True, kw_only=True):
 
 def evolve(state: HandState | None, event: Event) -> HandState | None:
     """Fold an event of a hand's stream."""
+    if type(event) in _MOVEMENTS:
+        return state
     if isinstance(event, HandPosted):
         return HandState(
             content_digest=event.content_digest,

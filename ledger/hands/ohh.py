@@ -7,6 +7,7 @@ are not known dropped. Two posts are the same when their canonical forms are equ
 import hashlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 
 import msgspec
@@ -352,19 +353,8 @@ def digest_of(item: Raw) -> str:
 
 
 def sha256(content: Raw) -> str:
-    """Return a SHA-256 in hex, without giving up the interpreter's lock on the way.
-
-    hashlib keeps it for less than 2,048 bytes. Given up and taken back for each hand, with another
-    thread that wants it, the lock costs ten times what the digest does.
-    """
-    view = memoryview(content)
-    digest = hashlib.sha256(view[:_LOCK_IS_KEPT])
-    for start in range(_LOCK_IS_KEPT, len(view), _LOCK_IS_KEPT):
-        digest.update(view[start : start + _LOCK_IS_KEPT])
-    return digest.hexdigest()
-
-
-_LOCK_IS_KEPT: Final = 2_047
+    """Return a SHA-256 in hex."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def differing_fields(one: Hand, other: Hand, limit: int = 20) -> list[str]:
@@ -388,17 +378,20 @@ def json_schema(ref_template: str = "#/components/schemas/{name}") -> tuple[Any,
 # -- amounts -----------------------------------------------------------------------------------
 
 
-class _Exact:
-    """A JSON number with a point or an exponent, as minor units for 0 to 3 digits.
+class _Exact(dict[int, int | None]):
+    """A JSON number with a point or an exponent: digits of a currency -> minor units.
 
     None stands where a currency of so many digits cannot express it.
     """
 
-    __slots__ = ("minor", "text")
+    __slots__ = ("text",)
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.minor = tuple(_scaled(text, digits) for digits in range(4))
+
+    def __missing__(self, digits: int) -> int | None:
+        scaled = self[digits] = _scaled(self.text, digits)
+        return scaled
 
 
 def _scaled(text: str, digits: int) -> int | None:
@@ -445,7 +438,7 @@ class _UnreadableError(Exception):
 def _minor(part: Part, field: str, value: Any, digits: int) -> int:
     """Return minor units of an amount that must not be negative."""
     if value.__class__ is _Exact:
-        minor = value.minor[digits]
+        minor = value[digits]
         if minor is not None and minor >= 0:
             return int(minor)
     elif value.__class__ is int:
@@ -512,6 +505,7 @@ def _normalise_start(hand: Hand) -> None:
         force_setattr(hand, "start_date_utc", instant.isoformat()[:-6] + "Z")
 
 
+@lru_cache(maxsize=4096)
 def _instant(text: str) -> datetime:
     instant = datetime.fromisoformat(text)
     if instant.tzinfo is None:
@@ -556,7 +550,7 @@ def _normalise_rounds(rounds: list[Round], digits: int) -> None:
         for action in round_.actions:
             amount: Any = action.amount
             if amount.__class__ is exact:
-                minor = amount.minor[digits]
+                minor = amount[digits]
                 if minor is None or (minor < 0 and action.action != "Player Adjustment"):
                     raise _UnreadableError(action, "amount", amount)
                 force_setattr(action, "amount", minor)

@@ -2,6 +2,7 @@
 
 import re
 from datetime import date
+from functools import lru_cache
 from typing import ClassVar, Final
 
 from ledger.core import Book, Kind, Refused
@@ -26,9 +27,14 @@ def adopted(book: Book, network: str, name: str, day: date) -> Rulebook:
     """
     # What is no name is not looked for: hands name rulebooks too, and may hold anything.
     state: RulebookState | None = (
-        book.get(rulebook_stream(network, name)) if _NAME.fullmatch(name) else None
+        book.get(rulebook_stream(network, name)) if _is_name(name) else None
     )
     if state is None:
         raise UnknownRulebook(f"no rulebook {name!r} has been adopted", field="rulebook")
     version = state.in_force(day)
     return parse(version.text, version.file)
+
+
+@lru_cache(maxsize=1 << 10)
+def _is_name(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None

@@ -8,6 +8,7 @@ hand can be decided without reading any player.
 import re
 import unicodedata
 from datetime import datetime
+from functools import lru_cache
 from typing import Final, Literal
 from urllib.parse import quote
 
@@ -21,6 +22,7 @@ _PLAIN = re.compile(r"[ -$&-.0-9;-~]+")
 _KEPT = "".join(c for c in map(chr, range(0x20, 0x7F)) if _PLAIN.fullmatch(c))
 
 
+@lru_cache(maxsize=1 << 13)
 def table_id(name: str) -> str:
     """Return the id of the table with that name: itself, percent-encoded where it must be."""
     if name in (".", ".."):  # a path that holds them leads elsewhere
