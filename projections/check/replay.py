@@ -1,6 +1,6 @@
 """The entries, folded again from the events and compared with the rows of the projection."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from struct import Struct
 from typing import Any, Final, LiteralString
@@ -12,6 +12,7 @@ from ledger import accounts as chart
 from ledger.core import Event, Posting
 from ledger.recorder import COPY_HEADER, COPY_TRAILER, microseconds
 from projections.check.report import Report
+from projections.hours import HOUR, HOURS_A_DAY, begin_of, date_of
 
 _ROW: Final = Struct(">hiqiqiqiqiiihih")
 """A row of entries in PostgreSQL's binary COPY: every field is preceded by its length."""
@@ -38,6 +39,7 @@ class Replay:
         self._report = report
         self.balances: dict[Key, int] = {}
         self._numbers: dict[Key, int] = {}
+        self._firsts: dict[Key, int] = {}
         self._kinds: dict[str, int] = {}
         self._components: dict[Key, int] = {
             (code, currency): component
@@ -45,7 +47,8 @@ class Replay:
                 "SELECT code, currency, component FROM {book}.accounts"
             )
         }
-        self._totals: dict[tuple[int, date, date], list[int]] = {}
+        self._totals: dict[tuple[int, int, date], list[int]] = {}
+        """Debits and credits by component, hour in which they occurred, day of recording."""
         self._rows: list[bytes] = []
         self._from = 0
 
@@ -56,10 +59,13 @@ class Replay:
         """Take an event that moves money, and the day on which it was recorded."""
         kind = self._kinds.setdefault(event.NAME, len(self._kinds) + 1)
         occurred = microseconds(event.occurred_at)
-        occurred_day = event.occurred_at.astimezone(UTC).date()
+        hour = occurred // HOUR
         for line, (code, currency, amount) in enumerate(lines):
             key = (code, currency)
-            number = self._numbers.setdefault(key, len(self._numbers) + 1)
+            number = self._numbers.get(key)
+            if number is None:
+                number = self._numbers[key] = len(self._numbers) + 1
+                self._firsts[key] = position
             balance = self.balances[key] = self.balances.get(key, 0) + amount
             self._rows.append(
                 _ROW.pack(
@@ -67,7 +73,7 @@ class Replay:
                     *(4, number, 2, line, 2, kind),
                 )
             )
-            place = (self._components.get(key, 0), occurred_day, day)
+            place = (self._components.get(key, 0), hour, day)
             total = self._totals.setdefault(place, [0, 0])
             total[amount < 0] += abs(amount)
 
@@ -125,19 +131,20 @@ class Replay:
         left = dict(self._numbers)
         components: dict[Component, int] = {}
         for row in self._select(
-            "SELECT a.account, a.component, a.code, a.currency, a.balance_minor, a.network,"
+            "SELECT a.account, a.component, a.code, a.currency, a.balance_minor,"
+            " a.first_position, a.network,"
             " a.player::text, a.table_id, p.partner FROM {book}.accounts a"
             " LEFT JOIN {book}.players p ON p.player = a.player ORDER BY a.account"
         ):
-            number, component, code, currency, balance, *kept, players_partner = row
+            number, component, code, currency, balance, first, *kept, players_partner = row
             key = (code, currency)
-            folded = (left.pop(key, None), self.balances.get(key))
-            if (number, balance) != folded:
+            folded = (left.pop(key, None), self.balances.get(key), self._firsts.get(key))
+            if (number, balance, first) != folded:
                 self._report.add(
                     "account-differs",
                     f"account {code} {currency}",
-                    f"kept: number {number}, balance {balance}; its entries give"
-                    f" number {folded[0]}, balance {folded[1]}",
+                    f"kept: number {number}, balance {balance}, first at {first}; its entries"
+                    f" give number {folded[0]}, balance {folded[1]}, first at {folded[2]}",
                     f"{self._name}.accounts",
                 )
                 if folded[0] is None:
@@ -191,28 +198,23 @@ class Replay:
             )
 
     def _check_totals(self) -> None:
-        """Compare totals and components with the entries' sums."""
-        kept = {
-            (component, occurred, recorded): [debit, credit]
-            for component, occurred, recorded, debit, credit in self._select(
-                "SELECT component, occurred_day, recorded_day, debit_minor, credit_minor"
-                " FROM {book}.totals"
-            )
-        }
-        for key in sorted({**kept, **self._totals}):
-            if kept.get(key) != self._totals.get(key):
-                component, occurred, recorded = key
-                self._report.add(
-                    "total-differs",
-                    f"component {component}, occurred {occurred}, recorded {recorded}",
-                    f"kept: {kept.get(key)}; the entries give {self._totals.get(key)}",
-                    f"{self._name}.totals",
-                )
+        """Compare the sums by hour, by day and in all with those of the entries."""
+        days: dict[tuple[int, date, date], list[int]] = {}
         sums: dict[int, list[int]] = {}
-        for (component, _, _), (debit, credit) in self._totals.items():
-            total = sums.setdefault(component, [0, 0])
-            total[0] += debit
-            total[1] += credit
+        for (component, hour, recorded), (debit, credit) in self._totals.items():
+            day = date_of(hour // HOURS_A_DAY)
+            for total in (
+                days.setdefault((component, day, recorded), [0, 0]),
+                sums.setdefault(component, [0, 0]),
+            ):
+                total[0] += debit
+                total[1] += credit
+        hours = {
+            (component, begin_of(hour), recorded): total
+            for (component, hour, recorded), total in self._totals.items()
+        }
+        self._compare_totals(hours, "hour_totals", "occurred_hour")
+        self._compare_totals(days, "totals", "occurred_day")
         for component, name, debit, credit in self._select(
             "SELECT component, concat_ws(' ', network, name, partner, currency), debit_minor,"
             " credit_minor FROM {book}.components"
@@ -223,6 +225,25 @@ class Replay:
                     f"component {name}",
                     f"kept: {[debit, credit]}; the entries give {sums.get(component)}",
                     f"{self._name}.components",
+                )
+
+    def _compare_totals(
+        self, given: Mapping[tuple[int, Any, date], list[int]], table: str, occurred: str
+    ) -> None:
+        statement = sql.SQL(
+            "SELECT component, {}, recorded_day, debit_minor, credit_minor FROM {}"
+        ).format(sql.Identifier(occurred), sql.Identifier(self._name, table))
+        kept = {
+            (component, at, recorded): [debit, credit]
+            for component, at, recorded, debit, credit in self._connection.execute(statement)
+        }
+        for key in sorted(kept.keys() | given.keys()):
+            if kept.get(key) != given.get(key):
+                self._report.add(
+                    "total-differs",
+                    f"component {key[0]}, occurred {key[1]}, recorded {key[2]}",
+                    f"kept: {kept.get(key)}; the entries give {given.get(key)}",
+                    f"{self._name}.{table}",
                 )
 
 

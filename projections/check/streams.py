@@ -57,39 +57,38 @@ def check_states(
                 )
 
 
-State = tuple[int, Any]
-"""Position of a stream's last event, and its state."""
+State = tuple[int, int, Any]
+"""Positions of a stream's first and last event, and its state as JSON: with all that is in it."""
 
 
 def _folded(
     connection: psycopg.Connection[Any], category: str, position: int
 ) -> Iterator[tuple[str, State]]:
     evolve = catalogue.STREAMS[category].evolve
-    current, state, last = "", None, 0
+    current, state, first, last = "", None, 0, 0
     bounds = (f"{category}:", f"{category};", position)
     for stream, topic, stored, at in read_on(connection, f"events_of_{category}", _EVENTS, bounds):
         if stream != current:
             if current:
-                yield current, (last, state)
-            current, state = stream, None
+                yield current, (first, last, _as_json(state))
+            current, state, first = stream, None, at
         try:
             state = evolve(state, catalogue.decode(topic, stored))
         except UNFOLDABLE as error:
             state = f"{type(error).__name__} at {at}"
         last = at
     if current:
-        yield current, (last, state)
+        yield current, (first, last, _as_json(state))
 
 
 def _kept(
     connection: psycopg.Connection[Any], book: str, category: str
 ) -> Iterator[tuple[str, State]]:
-    decode = msgspec.json.Decoder(catalogue.STREAMS[category].state).decode
-    statement = sql.SQL("SELECT stream, position, state::text FROM {} ORDER BY stream").format(
-        sql.Identifier(book, f"{category}s")
-    )
-    for stream, position, state in read_on(connection, f"kept_of_{category}", statement):
-        yield stream, (position, decode(state))
+    statement = sql.SQL(
+        "SELECT stream, first_position, position, state::text FROM {} ORDER BY stream"
+    ).format(sql.Identifier(book, f"{category}s"))
+    for stream, first, last, state in read_on(connection, f"kept_of_{category}", statement):
+        yield stream, (first, last, msgspec.json.decode(state))
 
 
 def _merged(
@@ -110,10 +109,15 @@ def _merged(
             first, second = next(left, None), next(right, None)
 
 
+def _as_json(state: Any) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(state))
+
+
 def _shown(state: State | None) -> str:
     if state is None:
         return "nothing"
-    return f"{msgspec.json.encode(state[1]).decode()} at {state[0]}"
+    first, last, content = state
+    return f"{msgspec.json.encode(content).decode()} from {first} to {last}"
 
 
 def read_on(
