@@ -14,9 +14,14 @@ from projections.schema import BLOCK
 _SETS: Final[tuple[tuple[str, LiteralString, LiteralString], ...]] = (
     (
         "component_blocks",
-        "SELECT DISTINCT a.component::bigint, e.position / {size}"
-        " FROM {book}.entries e JOIN {book}.accounts a USING (account)",
-        "SELECT component::bigint, block::bigint FROM {book}.component_blocks",
+        "SELECT component::bigint, block, (sum(debit) OVER upto)::bigint,"
+        " (sum(credit) OVER upto)::bigint"
+        " FROM (SELECT a.component, e.position / {size} AS block,"
+        " sum(greatest(e.amount_minor, 0)) AS debit, sum(greatest(-e.amount_minor, 0)) AS credit"
+        " FROM {book}.entries e JOIN {book}.accounts a USING (account) GROUP BY 1, 2) AS summed"
+        " WINDOW upto AS (PARTITION BY component ORDER BY block)",
+        "SELECT component::bigint, block::bigint, debit_minor, credit_minor"
+        " FROM {book}.component_blocks",
     ),
     (
         "kind_blocks",
@@ -28,6 +33,12 @@ _SETS: Final[tuple[tuple[str, LiteralString, LiteralString], ...]] = (
         "SELECT position / {size}, min(occurred_at), max(occurred_at) FROM {book}.entries"
         " GROUP BY 1",
         "SELECT block::bigint, first_occurred_at, last_occurred_at FROM {book}.blocks",
+    ),
+    (
+        "hour_blocks",
+        "SELECT DISTINCT date_trunc('hour', occurred_at, 'UTC'), position / {size}"
+        " FROM {book}.entries",
+        "SELECT occurred_hour, block::bigint FROM {book}.hour_blocks",
     ),
     (
         "days",

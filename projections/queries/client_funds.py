@@ -4,39 +4,46 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from projections.reading import BOOK, Row, Snapshot, rows
+from projections.as_of import AsOf, view
+from projections.reading import Row, Snapshot, rows
 
 
-def by_currency(at: Snapshot, *, network: str | None = None) -> Sequence[Row]:
+def by_currency(
+    at: Snapshot, *, network: str | None = None, known: AsOf | None = None
+) -> Sequence[Row]:
     """Return a row per network and currency; real and play money are never added up.
 
     ``coverage_bps`` is assets per liability in 1/10000, rounded down; None when nothing is owed.
     """
-    view = BOOK["client_funds"]
+    funds = view("client_funds", known)
     # Integer division of bigints: no float comes near money.
     coverage = sa.case(
         (
-            view.c.liability_minor > 0,
-            sa.func.div(view.c.assets_minor * sa.cast(10_000, sa.Numeric), view.c.liability_minor),
+            funds.c.liability_minor > 0,
+            sa.func.div(
+                funds.c.assets_minor * sa.cast(10_000, sa.Numeric), funds.c.liability_minor
+            ),
         ),
         else_=None,
     )
-    statement = sa.select(view, sa.cast(coverage, sa.BigInteger).label("coverage_bps")).order_by(
-        view.c.network, view.c.money, view.c.currency
+    statement = sa.select(funds, sa.cast(coverage, sa.BigInteger).label("coverage_bps")).order_by(
+        funds.c.network, funds.c.money, funds.c.currency
     )
     if network is not None:
-        statement = statement.where(view.c.network == network)
+        statement = statement.where(funds.c.network == network)
     return rows(at, statement)
 
 
-def by_partner(at: Snapshot, *, network: str, partner: str | None = None) -> Sequence[Row]:
+def by_partner(
+    at: Snapshot, *, network: str, partner: str | None = None, known: AsOf | None = None
+) -> Sequence[Row]:
     """Return what is owed to the players of each partner, per component and currency."""
-    view = BOOK["components"]
+    held = view("components", known)
     statement = (
-        sa.select(view.c.partner, view.c.component, view.c.currency, view.c.balance_minor)
-        .where(view.c.network == network, view.c.side == "player-funds")
-        .order_by(view.c.partner, view.c.component, view.c.currency)
+        sa.select(held.c.partner, held.c.component, held.c.currency, held.c.balance_minor)
+        .where(held.c.network == network, held.c.side == "player-funds")
+        .order_by(held.c.partner, held.c.component, held.c.currency)
     )
     if partner is not None:
-        statement = statement.where(view.c.partner == partner)
+        statement = statement.where(held.c.partner == partner)
     return rows(at, statement)

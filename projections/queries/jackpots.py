@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from projections.reading import BOOK, Row, Snapshot, rows
+from projections.as_of import AsOf, view
+from projections.reading import Row, Snapshot, rows
 
 
-def pools(at: Snapshot, *, network: str | None = None) -> Sequence[Row]:
+def pools(at: Snapshot, *, network: str | None = None, known: AsOf | None = None) -> Sequence[Row]:
     """Return a row per jackpot and currency."""
-    view = BOOK["jackpots"]
-    statement = sa.select(view).order_by(view.c.network, view.c.jackpot, view.c.currency)
+    pool = view("jackpots", known)
+    statement = sa.select(pool).order_by(pool.c.network, pool.c.jackpot, pool.c.currency)
     if network is not None:
-        statement = statement.where(view.c.network == network)
+        statement = statement.where(pool.c.network == network)
     return rows(at, statement)
