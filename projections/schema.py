@@ -15,8 +15,18 @@ PARTITION: Final = 10_000_000
 BLOCK: Final = 512
 """Positions in one block of the sparse indexes on component and kind: about sixty hands."""
 
-FOLLOWED: Final = ("player", "table", "deposit", "withdrawal", "approval")
-"""Categories of streams of which the folded state is kept."""
+FOLLOWED: Final = {
+    "player": "players",
+    "table": "tables",
+    "deposit": "deposits",
+    "withdrawal": "withdrawals",
+    "approval": "approvals",
+    "provider": "providers",
+    "partner": "partners",
+    "treasury": "treasuries",
+    "period": "periods",
+}
+"""Categories of streams of which the folded state is kept, and in which table."""
 
 # Alignment decides the size of the busiest table: the wide columns come first.
 ENTRIES: Final = """
@@ -63,6 +73,8 @@ CREATE TABLE {book}.accounts (
 ) WITH (fillfactor = 60);
 CREATE INDEX accounts_component ON {book}.accounts (component, account);
 CREATE INDEX accounts_player ON {book}.accounts (player) WHERE player IS NOT NULL;
+CREATE INDEX accounts_house ON {book}.accounts (network)
+    WHERE player IS NULL AND table_id IS NULL;
 CREATE INDEX accounts_table ON {book}.accounts (network, table_id) WHERE table_id IS NOT NULL;
 CREATE TABLE {book}.totals (
     component    integer NOT NULL,
@@ -173,6 +185,30 @@ CREATE INDEX approvals_pending ON {book}.approvals (first_position) WHERE status
 """
 )
 
+# What a provider has yet to pay, and what it has yet to keep back, is found without the rest.
+IN_TRANSIT: Final = (
+    "status = 'confirmed' AND state ->> 'settled_in' IS NULL"
+    " OR status = 'charged-back' AND state ->> 'settled_in' IS NOT NULL"
+    " AND state ->> 'charge_back_settled_in' IS NULL"
+)
+FUNDS: Final = (
+    "".join(
+        f"""
+CREATE TABLE {{book}}.{table} (
+    stream         text COLLATE "C" PRIMARY KEY,
+    position       bigint NOT NULL,
+    first_position bigint NOT NULL,
+    state          jsonb NOT NULL,
+    network  text COLLATE "C" NOT NULL GENERATED ALWAYS AS (split_part(stream, ':', 2)) STORED
+) WITH (fillfactor = 60);
+"""
+        for table in ("providers", "partners", "treasuries", "periods")
+    )
+    + f"""
+CREATE INDEX deposits_in_transit ON {{book}}.deposits (network, deposit) WHERE {IN_TRANSIT};
+"""
+)
+
 HANDS: Final = """
 CREATE TABLE {book}.table_days (
     network            text COLLATE "C" NOT NULL,
@@ -205,7 +241,30 @@ CREATE TABLE {book}.findings (
 CREATE INDEX findings_table ON {book}.findings (network, table_id, position);
 """
 
-TABLES: Final = (ENTRIES, ACCOUNTS, SIGNPOSTS, STREAMS, HANDS)
+RULEBOOKS: Final = """
+CREATE TABLE {book}.rulebook_versions (
+    network     text COLLATE "C" NOT NULL,
+    rulebook    text COLLATE "C" NOT NULL,
+    name        text COLLATE "C" NOT NULL,
+    valid_from  date NOT NULL,
+    revision    integer NOT NULL,
+    position    bigint NOT NULL,
+    window_kind text COLLATE "C" NOT NULL,
+    window_days integer,
+    window_zone text COLLATE "C",
+    PRIMARY KEY (network, rulebook)
+);
+CREATE TABLE {book}.rulebook_days (
+    network        text COLLATE "C" NOT NULL,
+    occurred_day   date NOT NULL,
+    rulebook       text COLLATE "C" NOT NULL,
+    first_position bigint NOT NULL,
+    last_position  bigint NOT NULL,
+    PRIMARY KEY (network, occurred_day, rulebook)
+) WITH (fillfactor = 70);
+"""
+
+TABLES: Final = (ENTRIES, ACCOUNTS, SIGNPOSTS, STREAMS, FUNDS, HANDS, RULEBOOKS)
 
 
 def book_of(generation: int) -> str:

@@ -1,4 +1,4 @@
-"""Streams whose state is kept: players, tables, deposits, withdrawals, as the ledger folds them."""
+"""Streams whose state is kept, as the ledger folds them: players, tables, deposits and others."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -9,6 +9,7 @@ from psycopg import sql
 
 from ledger import catalogue
 from ledger.core import Event
+from projections.schema import FOLLOWED
 
 CACHED: Final = 100_000
 """States of one category kept in memory; beyond them all are forgotten and read again."""
@@ -18,7 +19,7 @@ class Streams:
     """The folded states of the streams of one category."""
 
     def __init__(self, category: str, book: str) -> None:
-        self._table = sql.Identifier(book, f"{category}s")
+        self._table = sql.Identifier(book, FOLLOWED[category])
         self._evolve = catalogue.STREAMS[category].evolve
         self._decode = msgspec.json.Decoder(catalogue.STREAMS[category].state).decode
         self._states: dict[str, Any] = {}

@@ -3,6 +3,7 @@
 from typing import Final, NamedTuple
 
 from ledger.money import CHIPS, CREDITS, PLAY_MONEY
+from projections.schema import IN_TRANSIT
 
 
 class View(NamedTuple):
@@ -23,6 +24,7 @@ PLACEHOLDERS: Final = {
     "not_real": f"('{PLAY_MONEY}', '{CREDITS}', '{CHIPS}')",
     "components": "book.components",
     "accounts": "book.accounts",
+    "in_transit": IN_TRANSIT,
 }
 """What the views' queries name besides ``book`` and ``number``, the generation's.
 
@@ -280,7 +282,8 @@ PLAYERS: Final = View(
     """
     SELECT network, player, partner, status,
            (state ->> 'registered_at')::timestamptz AS registered_at,
-           (state ->> 'inferred')::boolean AS inferred, position, first_position
+           (state ->> 'inferred')::boolean AS inferred, position, first_position,
+           state ->> 'rulebook' AS rulebook
       FROM {book}.players
     """,
     {
@@ -292,6 +295,7 @@ PLAYERS: Final = View(
         "inferred": "Whether an import inferred him from a hand history.",
         "position": "The last event of his stream.",
         "first_position": "The first event of his stream.",
+        "rulebook": "Name of the rulebook that his deposits and withdrawals are judged by.",
     },
 )
 
@@ -488,6 +492,128 @@ APPROVALS: Final = View(
     },
 )
 
+IN_TRANSIT_DEPOSITS: Final = View(
+    "deposits_in_transit",
+    "Deposits that their provider has not paid yet, and charge-backs that he has not kept back yet,"
+    " by the settlements that named them.",
+    """
+    SELECT network, state ->> 'provider' AS provider, state ->> 'currency' AS currency, deposit,
+           player, status, (state ->> 'confirmed_at')::timestamptz AS confirmed_at,
+           CASE status WHEN 'confirmed' THEN 1 ELSE -1 END * (state ->> 'amount_minor')::bigint
+             AS open_minor
+      FROM {book}.deposits WHERE {in_transit}
+    """,
+    {
+        "network": _NETWORK,
+        "provider": "The payment provider.",
+        "currency": _CURRENCY,
+        "deposit": "The deposit's id.",
+        "player": _PLAYER,
+        "status": "confirmed, or charged-back: paid by the provider and to be kept back by him.",
+        "confirmed_at": "Since when the money is in transit; NULL when an older version booked it.",
+        "open_minor": "What the provider has yet to pay; below zero, what he has yet to keep back.",
+    },
+)
+
+PROVIDERS: Final = View(
+    "providers",
+    "What each payment provider has paid to the client-funds account, in sums.",
+    """
+    SELECT network, state ->> 'provider' AS provider, state ->> 'currency' AS currency,
+           (state ->> 'settlements')::bigint AS settlements,
+           (state ->> 'gross_minor')::bigint AS gross_minor,
+           (state ->> 'fee_minor')::bigint AS fee_minor,
+           (state ->> 'paid_minor')::bigint AS paid_minor,
+           (state ->> 'unlisted_minor')::bigint AS unlisted_minor, position
+      FROM {book}.providers
+    """,
+    {
+        "network": _NETWORK,
+        "provider": "The payment provider.",
+        "currency": _CURRENCY,
+        "settlements": "How many settlements were booked.",
+        "gross_minor": "What of the money in transit they covered: deposits less charge-backs.",
+        "fee_minor": "What the provider kept for himself.",
+        "paid_minor": "What reached the bank.",
+        "unlisted_minor": "The part of the gross for which no deposits were named.",
+        "position": "The last settlement.",
+    },
+)
+
+TREASURY: Final = View(
+    "treasury",
+    "What the operator moved on the client-funds account, and whether it covers player funds.",
+    """
+    SELECT network, state ->> 'currency' AS currency, state ->> 'status' AS status,
+           (state ->> 'since')::timestamptz AS since,
+           (state ->> 'movements')::bigint AS movements,
+           (state ->> 'swept_minor')::bigint AS swept_minor,
+           (state ->> 'own_funds_minor')::bigint AS own_funds_minor, position
+      FROM {book}.treasuries
+    """,
+    {
+        "network": _NETWORK,
+        "currency": _CURRENCY,
+        "status": "covered, or short: what the coverage alert said last.",
+        "since": "Since when; NULL from the beginning.",
+        "movements": "Sweeps, top-ups and corrections booked.",
+        "swept_minor": "Earned rake that the operator took out.",
+        "own_funds_minor": "The operator's own money that it put in.",
+        "position": "The last event.",
+    },
+)
+
+PARTNERS: Final = View(
+    "partners",
+    "What was settled with each partner: apart from player funds, no longer the room's.",
+    """
+    SELECT network, state ->> 'partner' AS partner, state ->> 'currency' AS currency,
+           (state ->> 'settled_minor')::bigint AS settled_minor,
+           (state ->> 'discharged_minor')::bigint AS discharged_minor,
+           (state ->> 'settled_minor')::bigint - (state ->> 'discharged_minor')::bigint
+             AS owed_minor, position
+      FROM {book}.partners
+    """,
+    {
+        "network": _NETWORK,
+        "partner": "The partner.",
+        "currency": _CURRENCY,
+        "settled_minor": "Withdrawals that were paid to the partner.",
+        "discharged_minor": "What of it the partner reported to have paid to the players.",
+        "owed_minor": "What the partner owes to his players.",
+        "position": "The last event.",
+    },
+)
+
+PERIODS: Final = View(
+    "periods",
+    "Calendar months (UTC) that were closed; the others are open.",
+    """
+    SELECT network, state ->> 'month' AS month, state ->> 'status' AS status,
+           CASE state ->> 'status' WHEN 'closed' THEN position END AS closing_position,
+           (state ->> 'closed_at')::timestamptz AS closed_at, state ->> 'closed_by' AS closed_by,
+           state ->> 'closed_under' AS closed_under,
+           (state ->> 'times_closed')::bigint AS times_closed,
+           (state ->> 'reopened_at')::timestamptz AS reopened_at,
+           state ->> 'reopened_by' AS reopened_by, state ->> 'reason' AS reason, position
+      FROM {book}.periods
+    """,
+    {
+        "network": _NETWORK,
+        "month": "The month, as in 2026-10.",
+        "status": "closed, or reopened and to be closed again.",
+        "closing_position": "The position that its figures are fixed at; NULL while reopened.",
+        "closed_at": "When it was closed the last time.",
+        "closed_by": "Who asked for that.",
+        "closed_under": "The request that asked for it; another person approved it.",
+        "times_closed": "How often it was closed.",
+        "reopened_at": "When it was reopened the last time.",
+        "reopened_by": "Who asked for that.",
+        "reason": "Why it was reopened.",
+        "position": "The last event.",
+    },
+)
+
 TOTALS: Final = View(
     "totals",
     "Debits and credits of each component by the day they occurred and the day they were recorded.",
@@ -637,6 +763,43 @@ DAYS: Final = View(
     },
 )
 
+RULEBOOK_VERSIONS: Final = View(
+    "rulebook_versions",
+    "The rulebook versions that were adopted, with the protest window that each gives.",
+    """
+    SELECT network, rulebook, name, valid_from, revision, window_kind, window_days, window_zone,
+           position
+      FROM {book}.rulebook_versions
+    """,
+    {
+        "network": _NETWORK,
+        "rulebook": "The version as events name it: name@2013-01-01, with .r2 if it was revised.",
+        "name": "The rulebook's name.",
+        "valid_from": "The first day on which it applies.",
+        "revision": "Above 1 when it corrects a text of the same day.",
+        "window_kind": "Of protests: days, until-next-hand-ends, or none.",
+        "window_days": "How many days after the day of the transaction it is open.",
+        "window_zone": "The zone in which the days are counted.",
+        "position": "The event that adopted it.",
+    },
+)
+
+RULEBOOK_DAYS: Final = View(
+    "rulebook_days",
+    "Which versions judged what moved players' money, by the day on which it happened.",
+    """
+    SELECT network, occurred_day, rulebook, first_position, last_position
+      FROM {book}.rulebook_days
+    """,
+    {
+        "network": _NETWORK,
+        "occurred_day": "The day, UTC.",
+        "rulebook": "The version; empty where the events name none.",
+        "first_position": "The first event that it judged.",
+        "last_position": "The last event that it judged.",
+    },
+)
+
 VIEWS: Final = (
     GENERATION,
     ACCOUNTS,
@@ -655,6 +818,11 @@ VIEWS: Final = (
     DEPOSITS,
     WITHDRAWALS,
     APPROVALS,
+    IN_TRANSIT_DEPOSITS,
+    PROVIDERS,
+    TREASURY,
+    PARTNERS,
+    PERIODS,
     TOTALS,
     HOUR_TOTALS,
     COMMITS,
@@ -666,4 +834,6 @@ VIEWS: Final = (
     BLOCKS,
     HOUR_BLOCKS,
     DAYS,
+    RULEBOOK_VERSIONS,
+    RULEBOOK_DAYS,
 )

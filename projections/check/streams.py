@@ -53,7 +53,7 @@ def check_states(
                     "state-differs",
                     stream,
                     f"kept: {_shown(found)}; its events give {_shown(expected)}",
-                    f"{book}.{category}s",
+                    f"{book}.{FOLLOWED[category]}",
                 )
 
 
@@ -86,7 +86,7 @@ def _kept(
 ) -> Iterator[tuple[str, State]]:
     statement = sql.SQL(
         "SELECT stream, first_position, position, state::text FROM {} ORDER BY stream"
-    ).format(sql.Identifier(book, f"{category}s"))
+    ).format(sql.Identifier(book, FOLLOWED[category]))
     for stream, first, last, state in read_on(connection, f"kept_of_{category}", statement):
         yield stream, (first, last, msgspec.json.decode(state))
 
