@@ -41,7 +41,7 @@ class Room:
         self.settings = settings
         self.identity = Identity(settings.identity_key_bytes)
         self.http = httpx.Client(base_url=url, timeout=30)
-        self._tokens: dict[tuple[str, str | None, str, str], str] = {}
+        self._tokens: dict[tuple[str, str | None, str, str, str], str] = {}
         self._prefix = secrets.token_hex(4)
         self._numbers = itertools.count(1)
 
@@ -52,12 +52,13 @@ class Room:
         *,
         network: str = NETWORK,
         client: str = "",
+        subject: str = "",
     ) -> str:
-        name = (role, partner, network, client)
+        name = (role, partner, network, client, subject)
         if name not in self._tokens:
             self._tokens[name] = issue(
                 bytes.fromhex(JWT_KEY),
-                subject=f"{role}-1",
+                subject=subject or f"{role}-1",
                 client=client or partner or role,
                 network=network,
                 at=datetime.now(UTC),

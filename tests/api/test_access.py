@@ -33,7 +33,7 @@ GUARDED = [
 
 
 def call(room: Room, method: str, path: str, **headers: str) -> Any:
-    for name in ("player", "deposit", "withdrawal", "table", "game_number", "name", "key"):
+    for name in ("player", "deposit", "withdrawal", "table", "game_number", "name", "key", "approval"):
         path = path.replace(f"{{{name}}}", "3b1f6c1e-6d0f-4f0e-9a57-0c5f6f0b7a11")
     path = path.replace("{position}", "1").replace("{sha256}", "0" * 64)
     return room.http.request(method, path, headers=headers)

@@ -8,9 +8,11 @@ from typing import Any, Final
 
 import pytest
 
+from api.approvals import EXAMPLE as APPROVAL
 from api.hand_schema import EXAMPLE as HAND
 from api.players import EXAMPLE as PLAYER
 from api.problems import catalogue
+from ledger.approvals.commands import RequestApproval
 from ledger.cashier.commands import (
     AnnounceDeposit,
     ConfirmDeposit,
@@ -25,7 +27,7 @@ from ledger.journal import Journal, Submission
 from ledger.players.commands import RegisterPlayer, SuspendPlayer
 from ledger.rulebooks import shipped_texts
 from ledger.rulebooks.commands import AdoptRulebook
-from ledger.tables.commands import BuyIn, OpenTable
+from ledger.tables.commands import BuyIn, OpenTable, ResyncTable
 from ops.importer.command import NotImported
 from tests.api.conftest import NETWORK, WARRANTIES, Room, fresh_database, serving
 from tests.api.test_access import OPEN, OPERATIONS, document
@@ -143,6 +145,18 @@ class World:
             *seats,
         ]
 
+    def asked(self) -> list[Command]:
+        """Somebody asks for what a second person must agree to."""
+        maker = {**self.common("resync"), "actor": "operator-1"}
+        resync = ResyncTable(
+            **maker,
+            table=TABLE,
+            chips_minor={1: 2100, 2: 1850},
+            ground="technical-failure",
+            reason="A hand was lost.",
+        )
+        return [RequestApproval(**maker, approval=APPROVAL, command=resync)]
+
     def hand(self) -> list[Command]:
         hand = ohh.read(ohh.split(json.dumps(HAND).encode())[0])
         claim = self.room.identity.nickname_claim
@@ -181,6 +195,8 @@ class World:
         }
         if path in known:
             return known[path]
+        if path.startswith("/v1/approvals"):
+            return [*self.seated(), *self.asked()]
         if path.startswith("/v1/tables"):
             return self.seated()
         return [*self.funded(), *self.withdrawal()]
@@ -201,7 +217,7 @@ def reading(postgres: Server) -> Iterator[World]:
     """Give a world in which something happened of everything that can be read."""
     with fresh_database(postgres) as dsn, serving(dsn) as room:
         world = World(room)
-        commands = [*world.rulebooks(), *world.hand(), *world.withdrawal()]
+        commands = [*world.rulebooks(), *world.hand(), *world.asked(), *world.withdrawal()]
         world.carry_out(commands, client="cashier", key="deposit-1001")
         room.project()
         yield world
