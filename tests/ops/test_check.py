@@ -1,19 +1,18 @@
 """``cardroom check`` as an operator sees it."""
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 
 import psycopg
 import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from ops.check import check_books
+from ops.check import check_books, print_anchors
 from projections import checkpoints, generations
 from projections.runner import Projector, connect
 from tests.projections.story import Room, write
-
-app = typer.Typer()
-app.command()(check_books)
 
 
 @pytest.fixture
@@ -28,6 +27,16 @@ def books(dsn: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def run(dsn: str, owner_dsn: str, *options: str) -> Result:
+    return invoke(check_books, dsn, owner_dsn, *options)
+
+
+def run_anchor(dsn: str, owner_dsn: str) -> Result:
+    return invoke(print_anchors, dsn, owner_dsn)
+
+
+def invoke(command: Callable[..., None], dsn: str, owner_dsn: str, *options: str) -> Result:
+    app = typer.Typer()
+    app.command()(command)
     environment = {
         "CARDROOM_DATABASE_URL": dsn,
         "CARDROOM_OWNER_DATABASE_URL": owner_dsn,
@@ -66,5 +75,40 @@ def test_the_report_is_there_as_json(books: str, owner_dsn: str) -> None:
     result = run(books, owner_dsn, "--json")
     assert result.exit_code == 1
     report = json.loads(result.stdout)
-    assert report["counts"] == {"entry-differs": report["entries"]}
-    assert report["problems"][0]["code"] == "entry-differs"
+    assert report["counts"]["entry-differs"] == report["entries"]
+    first = report["problems"][0]
+    assert (first["code"], first["table"]) == ("entry-differs", "book_1.entries")
+
+
+def test_a_digest_that_was_noted_outside_is_compared(
+    books: str, owner_dsn: str, tmp_path: Path
+) -> None:
+    noted = run_anchor(books, owner_dsn).stdout
+    log = tmp_path / "cardroom.log"
+    log.write_text(f'{{"event": "anchor", "anchor": "{noted.strip()}"}}\n')
+    for against in (noted.strip(), str(log)):
+        result = run(books, owner_dsn, "--against", against)
+        assert result.exit_code == 0, result.output
+        assert "compared with 1 digests that were noted outside" in result.stdout
+    other = "0" * 64 + noted.strip()[64:]
+    result = run(books, owner_dsn, "--against", str(log), "--against", other)
+    assert result.exit_code == 1
+    assert "anchor-differs: 1" in result.stdout
+
+
+def test_what_holds_no_digest_is_refused(books: str, owner_dsn: str, tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    for against in (str(tmp_path / "empty"), str(tmp_path / "nothing"), "cafe@7"):
+        assert run(books, owner_dsn, "--against", against).exit_code == 2
+
+
+def test_every_check_is_written_down(books: str, owner_dsn: str) -> None:
+    run(books, owner_dsn)
+    damage(books)
+    run(books, owner_dsn)
+    with psycopg.connect(books) as connection:
+        rows = connection.execute(
+            "SELECT position, digest <> '', findings > 0, seconds > 0 FROM audit.checks ORDER BY id"
+        ).fetchall()
+    position = rows[0][0]
+    assert rows == [(position, True, False, True), (position, True, True, True)]
