@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import psycopg
@@ -15,10 +15,14 @@ from ledger.hands.events import HandPosted
 from ledger.recorder import microseconds
 from projections.balances import Balances, Booked
 from projections.hand_days import NOTED, HandDays, decode_played
+from projections.hours import HOUR, HOURS_A_DAY
 from projections.partitions import Partitions
+from projections.rulebooks import Judged, Rulebooks
 from projections.schema import FOLLOWED
 from projections.source import Batch
 from projections.streams import Streams
+
+_DAY: Final = HOUR * HOURS_A_DAY
 
 
 class Route:
@@ -48,6 +52,7 @@ class Fold:
         self._partitions = Partitions(cursor, book)
         self._balances = Balances(cursor, book)
         self._hand_days = HandDays(book)
+        self._rulebooks = Rulebooks(book)
         self._streams = {category: Streams(category, book) for category in FOLLOWED}
         self._routes: dict[str, Route] = {}
         self._kinds: dict[str, int] = {
@@ -66,6 +71,7 @@ class Fold:
         work = self._balances.book(booked, lambda: self._find(cursor, booked))
         self._balances.write(cursor, work, batch.recorded_day)
         self._hand_days.write(cursor)
+        self._rulebooks.write(cursor)
         for streams in self._streams.values():
             streams.write(cursor)
 
@@ -75,6 +81,8 @@ class Fold:
         transactions: list[tuple[str, str, int]] = []
         routes = self._routes
         last_at, occurred = None, 0
+        judged: Judged | None = None
+        span = [0, 0]
         for stream_id, topic, state, position in batch.rows:
             route = routes.get(topic) or self._route(topic)
             event = route.decode(state)
@@ -90,8 +98,13 @@ class Fold:
                 occurred = microseconds(last_at)
             kind = route.kind or self._number(cursor, route)
             booked.append((position, occurred, kind, postings))
+            network = network_of(stream_id)
+            by = (network, event.rulebook, occurred // _DAY)
+            if by != judged:
+                judged, span = by, self._rulebooks.judge(by, event, position)
+            span[1] = position
             if not route.of_hand:
-                transactions.append((network_of(stream_id), event.request_id, position))
+                transactions.append((network, event.request_id, position))
         self._write_transactions(cursor, transactions)
         return booked
 
@@ -109,6 +122,8 @@ class Fold:
                 route.moves_money = event_type.postings is not Event.postings
             if category in self._streams:
                 route.note = self._streams[category].note
+            elif category == "rulebook":
+                route.note = self._rulebooks.note
             elif event_type in NOTED or event_type is None:
                 route.note = self._hand_days.note
         route.kind = self._kinds.get(topic, 0)

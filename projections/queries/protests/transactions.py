@@ -1,0 +1,86 @@
+"""Transactions of players: the money events of one command, which follow each other in a commit."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import groupby
+from typing import Final, NamedTuple
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from projections.queries import entries
+from projections.reading import Snapshot
+
+
+class Line(NamedTuple):
+    """A line of an event on a player's account, with what tells its transaction from others."""
+
+    position: int
+    line: int
+    player: UUID
+    partner: str | None
+    currency: str
+    table_id: str | None
+    amount_minor: int
+    occurred_at: datetime
+    stream: str
+    event: str
+    request_id: str
+    actor: str
+    rulebook: str
+    commit: int
+    """The last position of the commit."""
+
+    @property
+    def transaction(self) -> tuple[int, str, str, str]:
+        """What the lines of its transaction have in common.
+
+        Two clients may use the same request id, and one commit may hold what both asked for.
+        """
+        hand = self.stream if self.stream.startswith("hand:") else ""
+        return self.commit, self.request_id, self.actor, hand
+
+
+class Transaction(NamedTuple):
+    """The lines of one command on players' accounts, in their order."""
+
+    lines: list[Line]
+
+    @property
+    def begin(self) -> int:
+        """The position of the first."""
+        return self.lines[0].position
+
+    @property
+    def commit(self) -> int:
+        """The last position of their commit."""
+        return self.lines[0].commit
+
+
+_LINES: Final = sa.text("""
+SELECT l.position, l.line, a.player, a.partner, a.currency, a.table_id, l.amount_minor,
+       l.occurred_at, j.originator_id, j.topic, said ->> 'request_id', said ->> 'actor',
+       coalesce(said ->> 'rulebook', ''), m.last_position
+  FROM unnest(CAST(:positions AS bigint[]), CAST(:lines AS smallint[])) AS asked (position, line)
+  JOIN book.lines l USING (position, line)
+  JOIN book.accounts a ON a.account = l.account AND a.player IS NOT NULL
+  JOIN journal.events j ON j.notification_id = l.position
+ CROSS JOIN LATERAL (SELECT convert_from(j.state, 'UTF8')::jsonb AS said) AS event
+ CROSS JOIN LATERAL (SELECT last_position FROM book.commits WHERE last_position >= l.position
+                      ORDER BY last_position LIMIT 1) AS m
+ ORDER BY l.position, l.line
+""")
+
+
+def lines_of(at: Snapshot, keys: Sequence[entries.Key]) -> list[Line]:
+    """Read those of the entries that are on players' accounts, in the order of the journal."""
+    if not keys:
+        return []
+    asked = {"positions": [key[0] for key in keys], "lines": [key[1] for key in keys]}
+    return [Line(*row) for row in at.connection.execute(_LINES, asked)]
+
+
+def transactions(lines: Sequence[Line]) -> list[Transaction]:
+    return [
+        Transaction(list(of_one)) for _, of_one in groupby(lines, key=lambda line: line.transaction)
+    ]
