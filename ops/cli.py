@@ -16,6 +16,10 @@ from api.settings import EdgeSettings
 from ops import database, logging, projections, supervisor, tokens
 from ops import migrate as migrations
 from ops import settings as configuration
+from ops.backup import cli as backups
+from ops.backup.manifest import NoBackup
+from ops.backup.restore import RestoreRefused
+from ops.backup.take import BackupFailed
 from ops.bench.run import bench
 from ops.check import check_books, print_anchors
 from ops.demo.run import demo
@@ -42,6 +46,9 @@ EXPECTED = (
     ImportStopped,
     StaleGenerationError,
     NotServing,
+    BackupFailed,
+    NoBackup,
+    RestoreRefused,
     OSError,
 )
 """What is reported in a line, and not as a defect."""
@@ -110,6 +117,8 @@ app.command("import")(import_hands)
 app.command("judge")(judge_hands)
 app.command("bench")(bench)
 app.command("check")(check_books)
+app.command("backup")(backups.backup)
+app.command("restore")(backups.restore)
 app.command("anchor")(print_anchors)
 app.add_typer(projections.app, name="projections")
 app.command("demo")(demo)

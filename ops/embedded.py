@@ -34,7 +34,7 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import psycopg
 from psycopg.conninfo import make_conninfo
@@ -183,6 +183,8 @@ class EmbeddedPostgres:
     ``ops.backup.archive``). ``options`` are further settings of PostgreSQL.
     """
 
+    MAY_BE_HALF_RESTORED: ClassVar[bool] = False
+
     def __init__(
         self,
         home: Path,
@@ -211,7 +213,7 @@ class EmbeddedPostgres:
     def dsn(self, role: str = APPLICATION, database: str = DATABASE) -> str:
         """Return the connection string of a role, through the socket where its path is short."""
         return make_conninfo(
-            host=str(self.home / "run") if self._has_socket else "127.0.0.1",
+            host=str(self._socket_folder() or "127.0.0.1"),
             port=self.port,
             user=role,
             password=self._passwords[role],
@@ -284,9 +286,11 @@ class EmbeddedPostgres:
             archive.SETTING: str(self.archive),
         }
 
-    @property
-    def _has_socket(self) -> bool:
-        return len(os.fsencode(self.home / "run" / ".s.PGSQL.65535")) <= SOCKET_PATH_LIMIT
+    def _socket_folder(self) -> Path | None:
+        """Return where the socket is; None: its path would be too long."""
+        folder = self.home / "run"
+        fits = len(os.fsencode(folder / ".s.PGSQL.65535")) <= SOCKET_PATH_LIMIT
+        return folder if fits else None
 
     def _take_home(self) -> None:
         """Make the folder and lock it for this process.
@@ -358,7 +362,7 @@ class EmbeddedPostgres:
         return copy / wheel.name / "pginstall" / "bin"
 
     def _refuse_half_restored(self) -> None:
-        if (self.home / RESTORING).exists():
+        if (self.home / RESTORING).exists() and not self.MAY_BE_HALF_RESTORED:
             raise DatabaseProblem(
                 f"A restore into {self.home} has not finished, or what it restored did not pass "
                 "the check: run 'cardroom restore' again. To use the books as they are all the "
@@ -489,11 +493,12 @@ class EmbeddedPostgres:
         if self.port == 0:
             with socket.create_server(("127.0.0.1", 0)) as probe:
                 self.port = probe.getsockname()[1]
+        self._make("run")
         settings = {
             **self.options,
             "listen_addresses": "127.0.0.1",
             "port": str(self.port),
-            "unix_socket_directories": str(self._make("run")) if self._has_socket else "",
+            "unix_socket_directories": str(self._socket_folder() or ""),
             "unix_socket_permissions": "0700",
             "log_directory": str(self._make("log")),
         }

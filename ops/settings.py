@@ -110,21 +110,27 @@ def load() -> Settings:
 
     Raises UnusableSettings: a value is missing or wrong, or the data folder cannot be written.
     """
+    settings = stated()
+    if settings.database_url is not None:
+        return settings
     try:
-        settings = Settings()
-        if settings.database_url is not None:
-            return settings
         settings.data_dir.mkdir(parents=True, exist_ok=True)
         keys = {
             name: SecretStr(key_in(settings.data_dir / file))
             for name, file in (("identity_key", "identity.key"), ("jwt_key", "jwt.key"))
             if getattr(settings, name) is None
         }
-    except ValidationError as error:
-        raise UnusableSettings(_explain(error)) from None
     except OSError as error:
         raise UnusableSettings(f"CARDROOM_DATA_DIR: {error}") from None
     return settings.model_copy(update=keys)
+
+
+def stated() -> Settings:
+    """Read the settings from the environment and write nothing; raises UnusableSettings."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        raise UnusableSettings(_explain(error)) from None
 
 
 def environment(settings: Settings, database_url: str, writer: str) -> dict[str, str]:

@@ -67,6 +67,10 @@ class Manifest(msgspec.Struct, frozen=True):
         """The major version of PostgreSQL."""
         return self.postgresql.partition(".")[0]
 
+    def ending_at(self, ended: Place) -> "Manifest":
+        """Return it with another end."""
+        return msgspec.structs.replace(self, ended=ended)
+
 
 def write(manifest: Manifest, folder: Path) -> None:
     """Write it and see it on the disk: from now on the backup is whole."""
