@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from api import (
+    anchors,
     approvals,
     books,
     cashier,
@@ -53,6 +54,7 @@ ROUTERS = (
     tables.router,
     hand_records.router,
     events.router,
+    anchors.router,
     rulebooks.router,
     approvals.router,
     inbox.router,

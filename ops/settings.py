@@ -86,6 +86,10 @@ class Settings(BaseSettings):
     """Secret (64 hex digits) of the local issuer. Another one ends all its tokens. Needed with a
     database URL and HS256; otherwise made up and kept in ``jwt.key`` of the data folder."""
 
+    anchor_seconds: float = Field(default=60, gt=0)
+    """How often the digests of the book are logged while they change; 'cardroom check --against'
+    compares them with the book."""
+
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """Least severe log lines that are written."""
 
