@@ -5,13 +5,16 @@ those that were looked at, the page is short and its cursor leads on.
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
 
-from projections import cursors
+from ledger import catalogue
+from projections import as_of, cursors
+from projections.as_of import AsOf
 from projections.reading import BOOK, Page, Row, Snapshot, rows
 from projections.schema import BLOCK
 
@@ -27,9 +30,20 @@ _LINES = BOOK["lines"].c
 _ACCOUNTS = BOOK["accounts"].c
 _BLOCKS = BOOK["blocks"].c
 _EVENTS = sa.table(
-    "events", sa.column("originator_id"), sa.column("notification_id"), schema="journal"
+    "events",
+    sa.column("originator_id"),
+    sa.column("notification_id"),
+    sa.column("state"),
+    schema="journal",
 ).c
 _KEY = (int, int)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_LAST: Final = datetime.max.replace(tzinfo=UTC)
+
+GROUNDED: Final = tuple(
+    name for name, event in catalogue.EVENTS.items() if "ground" in event.__struct_fields__
+)
+"""Stored names of the events that name the ground on which something was done."""
 
 Key = tuple[int, int]
 """Position and line."""
@@ -40,6 +54,8 @@ class Filters(NamedTuple):
 
     network: str | None = None
     account: str | None = None
+    accounts: tuple[int, ...] | None = None
+    """Numbers of accounts."""
     currency: str | None = None
     component: str | None = None
     partner: str | None = None
@@ -51,8 +67,15 @@ class Filters(NamedTuple):
     """The request that it came from, a hand's own apart: name the hand."""
     event: str | None = None
     """The stored name of the event, e.g. ``hand.staked.v1``."""
+    ground: str | None = None
+    """What the event names as the ground on which it was done."""
+    least_minor: int | None = None
+    most_minor: int | None = None
+    """Range of the amount, debit or credit, both included."""
     position_from: int | None = None
     position_before: int | None = None
+    recorded_from: datetime | None = None
+    recorded_before: datetime | None = None
     occurred_from: datetime | None = None
     occurred_before: datetime | None = None
 
@@ -81,32 +104,61 @@ def page(
     at: Snapshot,
     filters: Filters,
     *,
+    known: AsOf | None = None,
     limit: int = 100,
     cursor: str | None = None,
     newest_first: bool = True,
 ) -> Page:
-    """Return a page of entries. Raises InvalidCursorError."""
+    """Return a page of entries, of those alone that ``known`` has. Raises InvalidCursorError."""
     order = "newest-first" if newest_first else "oldest-first"
-    listed = cursors.listing(f"entries/{order}", filters._asdict())
-    pinned, key = at.position, None
+    happened = None if known is None else known.occurred_at
+    listed = cursors.listing(f"entries/{order}", {**filters._asdict(), "as of": happened})
+    pinned, key = at.position if known is None else known.position, None
     if cursor is not None:
         place = cursors.decode(cursor, listed, _KEY)
-        pinned, key = min(place.position, at.position), (place.key[0], place.key[1])
-    window = _window(at, filters, pinned, newest_first)
-    if key is not None:
-        window = window.after(key)
-    keys, end = _find(at, filters, window, limit)
+        pinned, key = min(place.position, pinned), (place.key[0], place.key[1])
+    filters = by_then(filters, happened)
+    keys, end = look(at, filters, pinned, key, limit, newest_first=newest_first)
     return Page(
         pinned,
-        _full(at, keys, newest_first),
+        full(at, keys, newest_first=newest_first),
         None if end is None else cursors.encode(cursors.Cursor(listed, pinned, list(end))),
     )
 
 
-def _window(at: Snapshot, filters: Filters, pinned: int, newest_first: bool) -> Window:
+def by_then(filters: Filters, happened: datetime | None) -> Filters:
+    """Leave out what had not happened by an instant, which is included."""
+    if happened is None or happened >= _LAST:
+        return filters
+    until = happened + _MICROSECOND
+    before = filters.occurred_before
+    return filters._replace(occurred_before=until if before is None else min(before, until))
+
+
+def look(
+    at: Snapshot,
+    filters: Filters,
+    pinned: int,
+    after: Key | None,
+    limit: int,
+    *,
+    newest_first: bool,
+) -> tuple[list[Key], Key | None]:
+    """Return the keys of a page up to a position, and the key after which the next begins."""
+    window = _window(at, filters, pinned, newest_first=newest_first)
+    if after is not None:
+        window = window.after(after)
+    return _find(at, filters, window, limit)
+
+
+def _window(at: Snapshot, filters: Filters, pinned: int, *, newest_first: bool) -> Window:
     first, last = filters.position_from or 1, pinned
     if filters.position_before is not None:
         last = min(last, filters.position_before - 1)
+    if filters.recorded_from is not None:
+        first = max(first, recorded_before(at, filters.recorded_from) + 1)
+    if filters.recorded_before is not None:
+        last = min(last, recorded_before(at, filters.recorded_before))
     if filters.occurred_from is not None or filters.occurred_before is not None:
         # What happened on these days is nowhere else, wherever else it may be.
         days = BOOK["days"].c
@@ -127,16 +179,29 @@ def _window(at: Snapshot, filters: Filters, pinned: int, newest_first: bool) -> 
     return Window((first, -1), (last + 1, -1), newest_first)
 
 
+def within(at: Snapshot, filters: Filters, last: int) -> list[sa.ColumnElement[bool]]:
+    """Return what the filters ask of the lines of accounts, up to a position."""
+    window = _window(at, filters, last, newest_first=False)
+    if window.above >= window.below:
+        return [sa.false()]
+    return [*_within(window), *_of_entry(at, filters)]
+
+
+def recorded_before(at: Snapshot, instant: datetime) -> int:
+    """Return the last position that was recorded before an instant."""
+    return as_of.resolve(at, recorded_at=instant - _MICROSECOND).position
+
+
 def _find(
     at: Snapshot, filters: Filters, window: Window, limit: int
 ) -> tuple[list[Key], Key | None]:
     """Return the keys of the page, and the key after which the next one begins."""
-    if window.above >= window.below:
+    if window.above >= window.below or filters.accounts == ():
         return [], None
     if filters.hand is not None or filters.request_id is not None:
         return _of_transaction(at, filters, window, limit)
-    if any((filters.account, filters.player, filters.table_id)):
-        accounts = _accounts(at, filters)
+    if any((filters.account, filters.accounts, filters.player, filters.table_id)):
+        accounts = filters.accounts or _accounts(at, filters)
         if len(accounts) <= MOST_ACCOUNTS:
             return _of_accounts(at, filters, accounts, window, limit)
     return _of_blocks(at, filters, window, limit)
@@ -227,17 +292,19 @@ def _blocks(at: Snapshot, filters: Filters, window: Window) -> list[int]:
     """Return the next blocks that may hold entries of the components, kind and time asked for."""
     # A key (position, -1) comes before all lines of its position.
     first, last = window.above[0] // BLOCK, (window.below[0] - (window.below[1] < 0)) // BLOCK
-    components, kind = _components(at, filters), _kind(at, filters)
+    components, kinds = _components(at, filters), _kinds(at, filters)
     of_component, of_kind = BOOK["component_blocks"].c, BOOK["kind_blocks"].c
     column: sa.ColumnElement[int]
     if components is not None:
         column = of_component.block
     else:
-        column = _BLOCKS.block if kind is None else of_kind.block
+        column = _BLOCKS.block if kinds is None else of_kind.block
     some = sa.select(column).where(column.between(first, last), *_in_time(filters, column))
-    if kind is not None:
-        of_this_kind = sa.and_(of_kind.kind == kind, of_kind.block == column)
-        some = some.where(of_this_kind if components is None else sa.exists().where(of_this_kind))
+    if kinds is not None:
+        of_these = sa.and_(_one_of(of_kind.kind, kinds), of_kind.block == column)
+        some = some.where(of_these if components is None else sa.exists().where(of_these))
+        if components is None and len(kinds) > 1:
+            some = some.distinct()
     if components is not None:
         each = sa.func.unnest(_array(components, sa.Integer)).table_valued("number")
         each = each.render_derived("each")
@@ -277,13 +344,22 @@ def _components(at: Snapshot, filters: Filters) -> list[int] | None:
     return list(at.connection.execute(sa.select(view.component_id).where(*conditions)).scalars())
 
 
-def _kind(at: Snapshot, filters: Filters) -> int | None:
-    """Return the number of the asked kind: 0 if there is none such, None if none is asked."""
-    if filters.event is None:
-        return None
+def _kinds(at: Snapshot, filters: Filters) -> list[int] | None:
+    """Return the numbers of the kinds that the filters leave, or None when they leave all."""
     kinds = BOOK["kinds"].c
-    found = at.connection.execute(sa.select(kinds.kind).where(kinds.name == filters.event))
-    return found.scalar_one_or_none() or 0
+    asked = []
+    if filters.event is not None:
+        asked.append(kinds.name == filters.event)
+    if filters.ground is not None:
+        asked.append(kinds.name.in_(GROUNDED))
+    if not asked:
+        return None
+    return list(at.connection.execute(sa.select(kinds.kind).where(*asked)).scalars())
+
+
+def _one_of(column: sa.ColumnElement[int], kinds: Sequence[int]) -> sa.ColumnElement[bool]:
+    """Ask for one of some kinds; of one alone the index gives the blocks in order."""
+    return column == kinds[0] if len(kinds) == 1 else column == _any(kinds, sa.SmallInteger)
 
 
 def _lines(at: Snapshot, filters: Filters) -> sa.Select[int, int]:
@@ -298,6 +374,8 @@ def _lines(at: Snapshot, filters: Filters) -> sa.Select[int, int]:
         )
         if value is not None
     ]
+    if filters.accounts is not None:
+        asked.append(_ACCOUNTS.account == _any(filters.accounts, sa.Integer))
     components = _components(at, filters)
     if components is not None:
         asked.append(_ACCOUNTS.component_id == _any(components, sa.Integer))
@@ -325,12 +403,23 @@ def _of_account(filters: Filters) -> list[sa.ColumnElement[bool]]:
 def _of_entry(at: Snapshot, filters: Filters) -> list[sa.ColumnElement[bool]]:
     """Return what the filters ask of an entry itself."""
     asked: list[sa.ColumnElement[bool]] = []
-    if filters.event is not None:
-        asked.append(_LINES.kind == _kind(at, filters))
+    kinds = _kinds(at, filters)
+    if kinds is not None:
+        asked.append(_one_of(_LINES.kind, kinds))
+    if filters.least_minor is not None:
+        asked.append(sa.func.abs(_LINES.amount_minor) >= filters.least_minor)
+    if filters.most_minor is not None:
+        asked.append(sa.func.abs(_LINES.amount_minor) <= filters.most_minor)
     if filters.occurred_from is not None:
         asked.append(_LINES.occurred_at >= filters.occurred_from)
     if filters.occurred_before is not None:
         asked.append(_LINES.occurred_at < filters.occurred_before)
+    if filters.ground is not None:
+        # Last: the event itself is read for what passed everything else.
+        state = sa.cast(sa.func.convert_from(_EVENTS.state, "UTF8"), JSONB)
+        ground = sa.select(state["ground"].astext)
+        ground = ground.where(_EVENTS.notification_id == _LINES.position)
+        asked.append(ground.scalar_subquery() == filters.ground)
     return asked
 
 
@@ -364,7 +453,7 @@ def _cut(found: list[Key], limit: int) -> tuple[list[Key], Key | None]:
     return found[:limit], found[limit - 1] if len(found) > limit else None
 
 
-def _full(at: Snapshot, keys: list[Key], newest_first: bool) -> list[Row]:
+def full(at: Snapshot, keys: Sequence[Key], *, newest_first: bool) -> list[Row]:
     """Return the entries of these keys with everything that is known of them."""
     if not keys:
         return []

@@ -2,6 +2,7 @@
 
 import sqlalchemy as sa
 
+from projections.as_of import AsOf
 from projections.queries import lists
 from projections.reading import BOOK, Page, Snapshot
 
@@ -15,11 +16,12 @@ def page(
     code: str | None = None,
     limit: int = 100,
     cursor: str | None = None,
+    known: AsOf | None = None,
 ) -> Page:
-    """Return a page of open findings, the oldest first. Raises InvalidCursorError."""
+    """Return a page of the findings that are open, the oldest first. Raises InvalidCursorError."""
     filters = {"network": network, "table_id": table_id, "game_number": game_number, "code": code}
     key = ("position", sa.BigInteger())
-    return lists.page(at, "findings", key, filters, limit=limit, cursor=cursor)
+    return lists.page(at, "findings", key, filters, limit=limit, cursor=cursor, known=known)
 
 
 def count(at: Snapshot) -> int:

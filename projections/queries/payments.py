@@ -4,6 +4,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from projections.as_of import AsOf
 from projections.queries import lists
 from projections.reading import Page, Snapshot
 
@@ -16,10 +17,17 @@ def deposits(
     status: str | None = None,
     limit: int = 100,
     cursor: str | None = None,
+    known: AsOf | None = None,
 ) -> Page:
-    """Return a page of deposits in the order of their ids. Raises InvalidCursorError."""
+    """Return a page of deposits in the order of their ids, as of an instant if one is given.
+
+    Raises InvalidCursorError.
+    """
     filters = {"network": network, "player": player, "status": status}
-    return lists.page(at, "deposits", ("deposit", sa.Text()), filters, limit=limit, cursor=cursor)
+    key = ("deposit", sa.Text())
+    return lists.page_of_streams(
+        at, "deposit", key, filters, limit=limit, cursor=cursor, known=known
+    )
 
 
 def withdrawals(
@@ -30,8 +38,14 @@ def withdrawals(
     status: str | None = None,
     limit: int = 100,
     cursor: str | None = None,
+    known: AsOf | None = None,
 ) -> Page:
-    """Return a page of withdrawals in the order of their ids. Raises InvalidCursorError."""
+    """Return a page of withdrawals in the order of their ids, as of an instant if one is given.
+
+    Raises InvalidCursorError.
+    """
     filters = {"network": network, "player": player, "status": status}
     key = ("withdrawal", sa.Text())
-    return lists.page(at, "withdrawals", key, filters, limit=limit, cursor=cursor)
+    return lists.page_of_streams(
+        at, "withdrawal", key, filters, limit=limit, cursor=cursor, known=known
+    )

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
+from projections.as_of import AsOf
 from projections.queries import lists
 from projections.reading import BOOK, Page, Row, Snapshot, rows
 
@@ -25,10 +26,15 @@ def page(
     status: str | None = None,
     limit: int = 100,
     cursor: str | None = None,
+    known: AsOf | None = None,
 ) -> Page:
-    """Return a page of tables in the order of their ids. Raises InvalidCursorError."""
+    """Return a page of tables in the order of their ids, as of an instant if one is given.
+
+    Raises InvalidCursorError.
+    """
     filters = {"network": network, "status": status}
-    return lists.page(at, "tables", ("table_id", sa.Text()), filters, limit=limit, cursor=cursor)
+    key = ("table_id", sa.Text())
+    return lists.page_of_streams(at, "table", key, filters, limit=limit, cursor=cursor, known=known)
 
 
 def one(at: Snapshot, *, network: str, table_id: str) -> Row | None:

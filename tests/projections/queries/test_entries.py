@@ -1,6 +1,6 @@
 """Pages of entries: the same rows as a look at everything would give, in order, once each."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -41,8 +41,18 @@ def passes(row: dict[str, Any], asked: Filters, positions: set[int] | None) -> b
         and (asked.position_before is None or row["position"] < asked.position_before)
         and (asked.occurred_from is None or row["occurred_at"] >= asked.occurred_from)
         and (asked.occurred_before is None or row["occurred_at"] < asked.occurred_before)
+        and (asked.recorded_from is None or row["recorded_at"] >= asked.recorded_from)
+        and (asked.recorded_before is None or row["recorded_at"] < asked.recorded_before)
+        and (asked.least_minor is None or amount(row) >= asked.least_minor)
+        and (asked.most_minor is None or amount(row) <= asked.most_minor)
+        and (asked.accounts is None or row["account"] in asked.accounts)
+        and (asked.ground is None or row["event"] in entries.GROUNDED)
         and (positions is None or row["position"] in positions)
     )
+
+
+def amount(row: dict[str, Any]) -> int:
+    return int(row["debit_minor"] + row["credit_minor"])
 
 
 def walk(at: Snapshot, asked: Filters, limit: int, *, newest_first: bool) -> list[tuple[int, int]]:
@@ -76,6 +86,12 @@ filters = st.builds(
     position_before=st.none() | st.integers(1, 260),
     occurred_from=moments,
     occurred_before=moments,
+    recorded_from=st.sampled_from([None, None, START, datetime.now(UTC) + timedelta(days=1)]),
+    recorded_before=st.sampled_from([None, None, START, datetime.now(UTC) + timedelta(days=1)]),
+    least_minor=st.sampled_from([None, None, 0, 300, 90_000]),
+    most_minor=st.sampled_from([None, None, 0, 300, 90_000]),
+    accounts=st.sampled_from([None, None, (), (1,), (2, 3, 9)]),
+    ground=st.sampled_from([None, None, None, "technical-failure"]),
 )
 
 

@@ -1,0 +1,130 @@
+"""Hands: which were booked, of the whole network or of a table, the newest first."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import sqlalchemy as sa
+
+from ledger import catalogue
+from ledger.hands.events import HandPosted, hand_stream
+from ledger.tables.events import HandSettled, table_stream
+from projections import cursors
+from projections.reading import Page, Row, Snapshot, rows
+
+_EVENTS: Final = sa.table(
+    "events",
+    sa.column("originator_id"),
+    sa.column("originator_version"),
+    sa.column("topic"),
+    sa.column("state"),
+    sa.column("notification_id"),
+    schema="journal",
+)
+_E: Final = _EVENTS.c
+LOOKED_AT: Final = 2_000
+"""Events of a table that one page looks at; most of them are its hands."""
+
+
+def page(
+    at: Snapshot, *, network: str, known: int, limit: int = 100, cursor: str | None = None
+) -> Page:
+    """Return a page of a network's hands that were booked by a position, in falling order.
+
+    The order is that of their streams: by number; those that are none come first.
+    Raises InvalidCursorError.
+    """
+    listed = cursors.listing("hands", {"network": network})
+    prefix = f"hand:{network}:"
+    pinned, below = known, prefix + "\x7f"
+    if cursor is not None:
+        place = cursors.decode(cursor, listed, (str,))
+        pinned, below = min(place.position, known), place.key[0]
+    found = rows(
+        at,
+        sa.select(_E.originator_id, _E.state, _E.notification_id)
+        .where(
+            _E.originator_id > prefix,
+            _E.originator_id < below,
+            _E.originator_version == 1,
+            _E.notification_id <= pinned,
+        )
+        .order_by(_E.originator_id.desc())
+        .limit(limit + 1),
+    )
+    cut = found[:limit]
+    onward = None
+    if len(found) > limit:
+        onward = cursors.encode(cursors.Cursor(listed, pinned, [cut[-1]["originator_id"]]))
+    return Page(pinned, [_posted(row) for row in cut], onward)
+
+
+def of_table(
+    at: Snapshot,
+    *,
+    network: str,
+    table_id: str,
+    known: int,
+    limit: int = 100,
+    cursor: str | None = None,
+) -> Page:
+    """Return a page of a table's hands that were booked by a position, the last booked first.
+
+    A page may be short, its cursor leads on. Raises InvalidCursorError.
+    """
+    listed = cursors.listing("hands", {"network": network, "table": table_id})
+    pinned, below = known, 2**63 - 1
+    if cursor is not None:
+        place = cursors.decode(cursor, listed, (int,))
+        pinned, below = min(place.position, known), place.key[0]
+    looked_at = (
+        sa.select(_E.originator_version, _E.topic, _E.state, _E.notification_id)
+        .where(
+            _E.originator_id == table_stream(network, table_id),
+            _E.originator_version < below,
+            _E.notification_id <= pinned,
+        )
+        .order_by(_E.originator_version.desc())
+        .limit(min(limit + limit // 2 + 20, LOOKED_AT))
+    )
+    found = rows(at, looked_at)
+    settled = [row for row in found if row["topic"] == HandSettled.NAME][:limit]
+    last = settled[-1] if len(settled) == limit else found[-1] if found else None
+    onward = None
+    if last is not None and last["originator_version"] > 1:
+        onward = cursors.encode(cursors.Cursor(listed, pinned, [last["originator_version"]]))
+    return Page(pinned, _booked(at, network, settled), onward)
+
+
+def _booked(at: Snapshot, network: str, settled: Sequence[Row]) -> list[Row]:
+    """Return the hands that settlements tell of, in their order."""
+    streams = []
+    for row in settled:
+        event = catalogue.decode(row["topic"], bytes(row["state"]))
+        assert isinstance(event, HandSettled)
+        streams.append(hand_stream(network, event.game_number))
+    found = rows(
+        at,
+        sa.select(_E.originator_id, _E.state, _E.notification_id).where(
+            _E.originator_id == sa.any_(sa.cast(streams, sa.ARRAY(sa.Text()))),
+            _E.originator_version == 1,
+        ),
+    )
+    posted = {row["originator_id"]: _posted(row) for row in found}
+    return [posted[stream] for stream in streams]
+
+
+def _posted(row: Row) -> Row:
+    event = catalogue.decode(HandPosted.NAME, bytes(row["state"]))
+    assert isinstance(event, HandPosted)
+    return {
+        "position": row["notification_id"],
+        "network": event.network,
+        "game_number": event.game_number,
+        "table_id": event.table,
+        "game": event.game,
+        "currency": event.currency,
+        "started_at": event.occurred_at,
+        "players": len(event.players),
+        "rulebook": event.rulebook,
+        "verdict": event.verdict,
+    }

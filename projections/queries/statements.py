@@ -1,0 +1,325 @@
+"""Statements: what accounts held, every line that changed it, and what they hold then.
+
+A period is by position, by recorded time, or by the time when things happened. Lines come in the
+order of their positions, whenever they happened; the opening balance and the lines always add up
+to the closing one. By position, a balance is what the account held when the line was booked; by
+occurred time, it is what the lines of the period make of the opening balance.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from ledger import accounts as chart
+from projections import as_of, cursors
+from projections.as_of import AsOf
+from projections.queries import entries
+from projections.queries.entries import MOST_ACCOUNTS, Filters, Key
+from projections.reading import BOOK, Row, Snapshot, rows
+from projections.views import DEBIT_SIDES
+
+SUMMED: Final = 20_000
+"""Lines that are summed for the first page; of more, the last page has the totals."""
+
+_MICROSECOND: Final = timedelta(microseconds=1)
+_KEY: Final = (int, int, dict)
+_ACCOUNTS = BOOK["accounts"].c
+_LINES = BOOK["lines"].c
+
+Sums = dict[str, list[int]]
+"""Currency -> lines, debits, credits of the pages before."""
+
+
+class Subject(NamedTuple):
+    """Whose statement: one of these, within the network."""
+
+    network: str
+    player: UUID | None = None
+    partner: str | None = None
+    """His own accounts; what is owed to his players is theirs."""
+    table_id: str | None = None
+    provider: str | None = None
+    account: str | None = None
+
+
+class Period(NamedTuple):
+    """From when to before when; one pair is given at most, None is from the first, to the last."""
+
+    position_from: int | None = None
+    position_before: int | None = None
+    recorded_from: datetime | None = None
+    recorded_before: datetime | None = None
+    occurred_from: datetime | None = None
+    occurred_before: datetime | None = None
+
+    @property
+    def by_occurred(self) -> bool:
+        """Whether it is by the time when things happened."""
+        return self.occurred_from is not None or self.occurred_before is not None
+
+
+class Statement(NamedTuple):
+    """A page of a statement.
+
+    ``accounts`` are on the first page. ``totals`` are on the last, and on each when the period is
+    short.
+    """
+
+    position: int
+    opening: AsOf
+    closing: AsOf
+    accounts: Sequence[Row] | None
+    lines: Sequence[Row]
+    totals: Sequence[Row] | None
+    cursor: str | None
+
+
+def page(
+    at: Snapshot,
+    subject: Subject,
+    period: Period,
+    *,
+    known: AsOf,
+    limit: int = 100,
+    cursor: str | None = None,
+) -> Statement | None:
+    """Return a page of a statement; None when there is no such account. Raises InvalidCursorError.
+
+    ``known`` is a position: the statement has what was recorded by then.
+    """
+    given = {**subject._asdict(), **period._asdict()}
+    listed = cursors.listing("statement", given)
+    pinned, after, before = known.position, None, {}
+    if cursor is not None:
+        place = cursors.decode(cursor, listed, _KEY)
+        pinned, before = min(place.position, pinned), place.key[2]
+        after = (place.key[0], place.key[1])
+    numbers = _accounts_of(at, subject)
+    if not numbers:
+        return None
+    book = _Book(at, numbers, *_ends(at, period, pinned))
+    filters = _filters(subject, numbers, period)
+    keys, end = entries.look(at, filters, pinned, after, limit, newest_first=False)
+    lines = entries.full(at, keys, newest_first=False)
+    if period.by_occurred:
+        lines = book.run(lines, after)
+    sums = _add_up(before, lines)
+    accounts, totals = None, None
+    if cursor is None:
+        accounts = book.accounts(filters)
+    if end is None:
+        totals = [_total(currency, *sums[currency]) for currency in sorted(sums)]
+    onward = None
+    if end is not None:
+        onward = cursors.encode(cursors.Cursor(listed, pinned, [*end, sums]))
+    return Statement(pinned, book.opening, book.closing, accounts, lines, totals, onward)
+
+
+def _accounts_of(at: Snapshot, subject: Subject) -> tuple[int, ...]:
+    network = subject.network
+    asked = [_ACCOUNTS.network == network]
+    if subject.player is not None:
+        asked.append(_ACCOUNTS.player == subject.player)
+    if subject.table_id is not None:
+        asked.append(_ACCOUNTS.table_id == subject.table_id)
+    if subject.partner is not None:
+        # By its components, of which there are few: accounts are not kept by partner.
+        components = BOOK["components"].c
+        own = sa.select(components.component_id).where(
+            components.network == network,
+            components.partner == subject.partner,
+            components.side != "player-funds",
+            components.component != "debt",
+        )
+        asked += [_ACCOUNTS.component_id.in_(own), _ACCOUNTS.player.is_(None)]
+    if subject.provider is not None:
+        of = (chart.transit(network, subject.provider), chart.fee(network, subject.provider))
+        asked.append(_ACCOUNTS.code.in_(of))
+    if subject.account is not None:
+        asked.append(_ACCOUNTS.code == subject.account)
+    statement = sa.select(_ACCOUNTS.account).where(*asked).order_by(_ACCOUNTS.account)
+    return tuple(at.connection.execute(statement).scalars())
+
+
+def _filters(subject: Subject, numbers: tuple[int, ...], period: Period) -> Filters:
+    filters = Filters(network=subject.network, **period._asdict())
+    if len(numbers) <= MOST_ACCOUNTS:
+        return filters._replace(accounts=numbers)
+    # Too many to merge: they are looked for block by block.
+    return filters._replace(
+        player=subject.player, table_id=subject.table_id, partner=subject.partner
+    )
+
+
+def _ends(at: Snapshot, period: Period, pinned: int) -> tuple[AsOf, AsOf]:
+    """Return as of when the period opens and closes."""
+    if period.by_occurred:
+        began, ended = period.occurred_from, period.occurred_before
+        opening = AsOf(0) if began is None else AsOf(pinned, began - _MICROSECOND)
+        return opening, AsOf(pinned, None if ended is None else ended - _MICROSECOND)
+    first, last = 1, pinned
+    if period.position_from is not None:
+        first = period.position_from
+    if period.position_before is not None:
+        last = min(last, period.position_before - 1)
+    if period.recorded_from is not None:
+        first = entries.recorded_before(at, period.recorded_from) + 1
+    if period.recorded_before is not None:
+        last = min(last, entries.recorded_before(at, period.recorded_before))
+    last = max(last, 0)
+    # A period that begins after the end of the book, or ends before it begins, is empty.
+    return AsOf(min(max(first - 1, 0), last)), AsOf(last)
+
+
+class _Book:
+    """What the accounts of a statement held as of its ends, and in between."""
+
+    def __init__(self, at: Snapshot, numbers: Sequence[int], opening: AsOf, closing: AsOf) -> None:
+        self._at = at
+        self._numbers = numbers
+        self.opening = opening
+        self.closing = closing
+
+    def accounts(self, filters: Filters) -> list[Row]:
+        """Return the accounts that held something, or changed, with what they held."""
+        opening = _balances(self._at, self._numbers, self.opening)
+        closing = _balances(self._at, self._numbers, self.closing)
+        sums = _summed(self._at, self._numbers, filters, self.closing.position)
+        view = BOOK["accounts"]
+        found = rows(
+            self._at,
+            sa.select(view)
+            .where(view.c.account == _any([*closing.keys() | opening.keys()]))
+            .order_by(view.c.account),
+        )
+        listed: list[Row] = []
+        for row in found:
+            number = row["account"]
+            before, then = opening.get(number, 0), closing.get(number, 0)
+            lines, debit, credit = (
+                (None, None, None) if sums is None else sums.get(number, (0, 0, 0))
+            )
+            if before or then or lines:
+                listed.append(
+                    {
+                        **row,
+                        "opening_minor": before,
+                        "lines": lines,
+                        "debit_minor": debit,
+                        "credit_minor": credit,
+                        "closing_minor": then,
+                    }
+                )
+        return listed
+
+    def run(self, lines: Sequence[Row], after: Key | None) -> list[Row]:
+        """Let the balances of a page's lines go on from those before it."""
+        numbers = sorted({row["account"] for row in lines})
+        held = defaultdict(int, _balances(self._at, numbers, self.opening))
+        if after is not None:
+            for number, change in self._changed(numbers, after).items():
+                held[number] += change
+        signs = _signs(self._at, numbers)
+        shown: list[Row] = []
+        for row in lines:
+            number = row["account"]
+            held[number] += signs[number] * (row["debit_minor"] - row["credit_minor"])
+            shown.append({**row, "balance_minor": held[number]})
+        return shown
+
+    def _changed(self, numbers: Sequence[int], after: Key) -> dict[int, int]:
+        """Return what the lines of the period up to a key made of each account.
+
+        Those recorded by a position are what was known then of its end less of its beginning.
+        """
+        position, line = after
+        known = min(position - 1, self.closing.position)
+        ended = _balances(self._at, numbers, self.closing._replace(position=known))
+        began = _balances(
+            self._at, numbers, self.opening._replace(position=min(known, self.opening.position))
+        )
+        changed = {number: ended.get(number, 0) - began.get(number, 0) for number in numbers}
+        signs = _signs(self._at, numbers)
+        asked = [_LINES.position == position, _LINES.line <= line, _LINES.account == _any(numbers)]
+        if self.opening.occurred_at is not None:
+            asked.append(_LINES.occurred_at > self.opening.occurred_at)
+        if self.closing.occurred_at is not None:
+            asked.append(_LINES.occurred_at <= self.closing.occurred_at)
+        statement = sa.select(_LINES.account, _LINES.amount_minor).where(*asked)
+        for number, amount in self._at.connection.execute(statement):
+            changed[number] += signs[number] * amount
+        return changed
+
+
+def _balances(at: Snapshot, numbers: Sequence[int], known: AsOf) -> dict[int, int]:
+    """Return what accounts held as of an instant; those that had no entry are left out."""
+    if not numbers or not known.position:
+        return {}
+    held = as_of.view("accounts", known, _array(numbers))
+    statement = sa.select(held.c.account, held.c.balance_minor)
+    return {number: balance for number, balance in at.connection.execute(statement)}
+
+
+def _signs(at: Snapshot, numbers: Sequence[int]) -> dict[int, int]:
+    """Return 1 for accounts that a debit raises, -1 for those that it lowers."""
+    statement = sa.select(_ACCOUNTS.account, _ACCOUNTS.side).where(
+        _ACCOUNTS.account == _any(numbers)
+    )
+    found = at.connection.execute(statement)
+    return {number: 1 if side in DEBIT_SIDES else -1 for number, side in found}
+
+
+def _summed(
+    at: Snapshot, numbers: Sequence[int], filters: Filters, last: int
+) -> dict[int, tuple[int, int, int]] | None:
+    """Return lines, debits and credits of each account; None when there are too many to sum."""
+    within = entries.within(at, filters, last)
+    each = sa.func.unnest(_array(numbers)).table_valued("number").render_derived("each")
+    some = (
+        sa.select(_LINES.account, _LINES.amount_minor)
+        .where(_LINES.account == each.c.number, *within)
+        .limit(SUMMED + 1)
+        .lateral("some")
+    )
+    lines = (
+        sa.select(some.c.account, some.c.amount_minor)
+        .select_from(each.join(some, sa.true()))
+        .limit(SUMMED + 1)
+        .subquery("lines")
+    )
+    amount = lines.c.amount_minor
+    statement = sa.select(
+        lines.c.account,
+        sa.func.count(),
+        sa.cast(sa.func.sum(sa.func.greatest(amount, 0)), sa.BigInteger),
+        sa.cast(sa.func.sum(sa.func.greatest(-amount, 0)), sa.BigInteger),
+    ).group_by(lines.c.account)
+    found = {row[0]: (row[1], row[2], row[3]) for row in at.connection.execute(statement)}
+    return found if sum(count for count, _, _ in found.values()) <= SUMMED else None
+
+
+def _add_up(before: Sums, lines: Sequence[Row]) -> Sums:
+    """Add the lines of a page to the sums of those before it."""
+    sums = {currency: list(counted) for currency, counted in before.items()}
+    for row in lines:
+        counted = sums.setdefault(row["currency"], [0, 0, 0])
+        counted[0] += 1
+        counted[1] += row["debit_minor"]
+        counted[2] += row["credit_minor"]
+    return sums
+
+
+def _total(currency: str, lines: int, debit: int, credit: int) -> dict[str, Any]:
+    return {"currency": currency, "lines": lines, "debit_minor": debit, "credit_minor": credit}
+
+
+def _array(numbers: Sequence[int]) -> sa.ColumnElement[Any]:
+    return sa.cast(sa.literal(list(numbers), sa.ARRAY(sa.Integer)), sa.ARRAY(sa.Integer))
+
+
+def _any(numbers: Sequence[int]) -> Any:
+    return sa.any_(_array(numbers))

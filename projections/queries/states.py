@@ -1,0 +1,79 @@
+"""What streams had become by a position: the ledger's own fold of their events up to it."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+
+from ledger import catalogue
+from ledger.core import category_of
+from projections.reading import Snapshot
+
+EVENTS_A_PAGE: Final = 20_000
+"""Events that are folded for one page, the last stream's own apart."""
+
+_READ_AT_ONCE: Final = 1_000
+_EVENTS = sa.table(
+    "events",
+    sa.column("originator_id"),
+    sa.column("originator_version"),
+    sa.column("topic"),
+    sa.column("state"),
+    sa.column("notification_id"),
+    schema="journal",
+)
+_COMMITS = sa.table("commits", sa.column("last_position"), schema="journal")
+
+
+class Past(NamedTuple):
+    """A stream's state as of a position, the last event in it, and how many events it has."""
+
+    state: Any
+    position: int
+    version: int
+
+
+def fold(at: Snapshot, stream: str, position: int) -> Past | None:
+    """Fold a stream up to a position, included; None when it had no event by then."""
+    evolve = catalogue.STREAMS[category_of(stream)].evolve
+    state, last, version = None, 0, 0
+    for topic, stored, reached in _events(at, stream, position):
+        state, last, version = (
+            evolve(state, catalogue.decode(topic, bytes(stored))),
+            reached,
+            version + 1,
+        )
+    return Past(state, last, version) if version else None
+
+
+def fold_some(
+    at: Snapshot, streams: Sequence[str], position: int
+) -> Iterator[tuple[str, Past]]:
+    """Fold streams that began by then, and no more of them when they have too many events."""
+    folded = 0
+    for stream in streams:
+        past = fold(at, stream, position)
+        assert past is not None, stream
+        yield stream, past
+        folded += past.version
+        if folded >= EVENTS_A_PAGE:
+            return
+
+
+def head(at: Snapshot) -> Snapshot:
+    """Return the snapshot with the position of the journal, which the book may not have yet."""
+    last = at.connection.execute(sa.select(sa.func.max(_COMMITS.c.last_position))).scalar_one()
+    return at._replace(position=last or 0)
+
+
+def _events(at: Snapshot, stream: str, position: int) -> Iterator[tuple[str, bytes, int]]:
+    events = _EVENTS.c
+    statement = (
+        sa.select(events.topic, events.state, events.notification_id)
+        .where(events.originator_id == stream, events.notification_id <= position)
+        .order_by(events.originator_version)
+        # As they come: a table has an event per hand.
+        .execution_options(yield_per=_READ_AT_ONCE)
+    )
+    for row in at.connection.execute(statement):
+        yield row[0], row[1], row[2]
