@@ -206,6 +206,8 @@ CREATE TABLE {{book}}.{table} (
     )
     + f"""
 CREATE INDEX deposits_in_transit ON {{book}}.deposits (network, deposit) WHERE {IN_TRANSIT};
+CREATE INDEX withdrawals_unmatched ON {{book}}.withdrawals (network, withdrawal)
+    WHERE status = 'paid' AND state ->> 'bank_reference' IS NULL;
 """
 )
 
