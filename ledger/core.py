@@ -19,7 +19,7 @@ class Posting(NamedTuple):
     amount_minor: int
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A fact: immutable, versioned by its stored name, dated when it happened (aware UTC)."""
 
     NAME: ClassVar[str]

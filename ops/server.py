@@ -11,6 +11,7 @@ import uvicorn
 
 from api.settings import EdgeSettings
 from ops import logging
+from ops.one_write import OneWrite
 from ops.settings import Settings
 
 
@@ -22,7 +23,7 @@ def main() -> None:
         "api.app:create_app",
         factory=True,
         loop="uvloop",
-        http="httptools",
+        http=OneWrite,
         ws="none",
         lifespan="on",
         log_config=None,
