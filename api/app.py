@@ -16,6 +16,7 @@ from api import (
     approvals,
     books,
     cashier,
+    entries,
     events,
     hand_records,
     hands,
@@ -49,6 +50,7 @@ from projections.cursors import InvalidCursorError
 ROUTERS = (
     lists.router,
     books.router,
+    entries.router,
     players.router,
     cashier.router,
     tables.router,

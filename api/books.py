@@ -1,24 +1,23 @@
-"""The books: what is owed and what covers it, every entry, every balance, every finding."""
+"""The books: what is owed and what covers it, every balance, every finding."""
 
-from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
-from uuid import UUID
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field
 
+from api import csv, links, listing
+from api.as_of import AsOfAsked, Told, reading
 from api.auth import Caller, Scope, needs
-from api.clock import now
-from api.edge import Answer, LedgerRoute, PlayerId, edge_of, respond
+from api.edge import LedgerRoute
+from api.links import Known, Links
+from api.listing import Listed
 from api.positions import Paged, Reached
-from api.rows import row_model, shown
+from api.rows import LINKS, row_model, shown
 from api.tables import LONGEST_ID, id_of
 from ledger import accounts
-from ledger.core import stream
-from ledger.hands.events import hand_stream
-from ledger.players.events import player_stream
 from projections import views
-from projections.queries import client_funds, entries, findings, jackpots, trial_balance
+from projections.queries import client_funds, findings, jackpots, trial_balance
+from projections.reading import Row
 
 router = APIRouter(prefix="/v1", tags=["books"], route_class=LedgerRoute, dependencies=[Reached])
 
@@ -27,35 +26,12 @@ Balances = Annotated[Caller, needs(Scope.BALANCES_READ)]
 Findings = Annotated[Caller, needs(Scope.FINDINGS_READ)]
 Name = Annotated[str | None, Query(max_length=64)]
 TableName = Annotated[str | None, Query(max_length=LONGEST_ID)]
-At = Annotated[int | None, Query(ge=0, le=2**63 - 1)]
-
-
-def _in_utc(instant: datetime) -> datetime:
-    try:
-        return instant.astimezone(UTC)
-    except OverflowError:
-        raise ValueError("not between the years 1 and 9999 in UTC") from None
-
-
-Instant = Annotated[Annotated[AwareDatetime, AfterValidator(_in_utc)] | None, Query()]
 
 _RENAMED = {"code": "account", "table_id": "table"}
-_INTERNAL = ("account", "kind")
 
 FundsRow: Any = row_model("ClientFundsRow", views.CLIENT_FUNDS)
 BalanceRow: Any = row_model("TrialBalanceRow", views.TRIAL_BALANCE)
 JackpotRow: Any = row_model("JackpotRow", views.JACKPOTS)
-EntryRow: Any = row_model(
-    "EntryRow",
-    views.ENTRIES,
-    without=("kind",),
-    renamed=_RENAMED,
-    position=int,
-    line=int,
-    partner=str | None,
-    player=str | None,
-    table_id=str | None,
-)
 FindingRow: Any = row_model(
     "FindingRow",
     views.FINDINGS,
@@ -64,6 +40,9 @@ FindingRow: Any = row_model(
     expected=Any,
     posted=Any,
 )
+
+_FIGURES: Final = ("bankroll", "frozen", "withdrawal", "chips", "pot", "jackpot", "bank", "transit")
+"""Figures of client funds that are components of the same name; debt is one as well."""
 
 
 class FundsRowCovered(FundsRow):  # type: ignore[misc]
@@ -84,9 +63,10 @@ class PartnerRow(BaseModel):
     currency: str
     balance_minor: int
     balance: str
+    links: dict[str, str] = Field(default={}, description=LINKS)
 
 
-class ClientFundsAnswer(Answer):
+class ClientFundsAnswer(Told):
     """What is owed to players and what covers it."""
 
     currencies: list[FundsRowCovered]
@@ -106,9 +86,10 @@ class TotalRow(BaseModel):
     credit: str
     difference_minor: int = Field(description="0 in sound books.")
     difference: str
+    links: dict[str, str] = Field(default={}, description=LINKS)
 
 
-class TrialBalanceAnswer(Answer):
+class TrialBalanceAnswer(Told):
     """Debits and credits of every component; equal in each currency."""
 
     components: list[BalanceRow]
@@ -126,28 +107,22 @@ class HouseAccount(BaseModel):
     side: str
     balance_minor: int = Field(description="Above zero on the account's own side.")
     balance: str
+    links: dict[str, str] = Field(default={}, description=LINKS)
 
 
-class AccountsAnswer(Answer):
+class AccountsAnswer(Told):
     """The accounts of the house."""
 
     accounts: list[HouseAccount]
 
 
-class JackpotsAnswer(Answer):
+class JackpotsAnswer(Told):
     """What each jackpot's pool holds."""
 
     jackpots: list[JackpotRow]
 
 
-class EntriesAnswer(Answer):
-    """A page of entries; a page may be short, the cursor leads on."""
-
-    entries: list[EntryRow]
-    cursor: str | None
-
-
-class FindingsAnswer(Answer):
+class FindingsAnswer(Told):
     """A page of open findings, the oldest first."""
 
     findings: list[FindingRow]
@@ -157,148 +132,159 @@ class FindingsAnswer(Answer):
 @router.get(
     "/client-funds",
     response_model=ClientFundsAnswer,
+    responses=csv.DOCUMENTED,
     summary="Player funds and their coverage",
 )
-def get_client_funds(request: Request, caller: Auditing) -> Response:
-    """Tell the whole liability to players by component, and what covers it. Source: K 1.8, 5.1."""
-    with edge_of(request).reads.book() as at:
-        currencies = client_funds.by_currency(at, network=caller.network)
-        partners = client_funds.by_partner(at, network=caller.network, partner=caller.partner)
-    return respond(
-        {
-            "currencies": [shown(row) for row in currencies],
-            "partners": [shown(row) for row in partners],
-            "position": at.position,
-        }
-    )
+def get_client_funds(request: Request, caller: Auditing, asked: AsOfAsked) -> Response:
+    """Tell the whole liability to players by component, and what covers it. Source: K 1.8, 5.1.
 
-
-@router.get("/trial-balance", response_model=TrialBalanceAnswer, summary="The trial balance")
-def get_trial_balance(request: Request, caller: Auditing) -> Response:
-    """Tell debits and credits of every component."""
-    with edge_of(request).reads.book() as at:
-        balance = trial_balance.balance(at, network=caller.network)
-    return respond(
-        {
-            "components": [shown(row) for row in balance.components],
-            "totals": [shown(row) for row in balance.totals],
-            "position": at.position,
-        }
-    )
-
-
-@router.get("/accounts", response_model=AccountsAnswer, summary="The accounts of the house")
-def list_accounts(request: Request, caller: Auditing) -> Response:
-    """Tell what bank, transit, rake, jackpots, suspense and the like hold."""
-    with edge_of(request).reads.book() as at:
-        found = trial_balance.house_accounts(at, network=caller.network)
-    listed = [shown(row, renamed=_RENAMED) for row in found]
-    return respond({"accounts": listed, "position": at.position})
-
-
-@router.get("/jackpots", response_model=JackpotsAnswer, summary="The jackpots")
-def list_jackpots(request: Request, caller: Balances) -> Response:
-    """Tell what each pool owes to players. Source: D."""
-    with edge_of(request).reads.book() as at:
-        found = jackpots.pools(at, network=caller.network)
-    return respond({"jackpots": [shown(row) for row in found], "position": at.position})
-
-
-@router.get("/entries", response_model=EntriesAnswer, summary="Entries")
-def list_entries(
-    request: Request,
-    caller: Auditing,
-    paging: Paged,
-    *,
-    account: Annotated[
-        str | None, Query(max_length=500, description="Account code, `component:network:…`.")
-    ] = None,
-    currency: Annotated[str | None, Query(pattern="^[A-Z]{3}$")] = None,
-    component: Name = None,
-    partner: Name = None,
-    player: Annotated[PlayerId | None, Query()] = None,
-    table: TableName = None,
-    hand: Annotated[str | None, Query(max_length=128, description="A game number.")] = None,
-    request_id: Annotated[
-        str | None, Query(max_length=128, description="The Idempotency-Key of a request.")
-    ] = None,
-    event: Annotated[str | None, Query(max_length=64, examples=["hand.raked.v1"])] = None,
-    position_from: At = None,
-    position_before: At = None,
-    occurred_from: Instant = None,
-    occurred_before: Instant = None,
-    order: Literal["newest-first", "oldest-first"] = "newest-first",
-) -> Response:
-    """List every line of every event that moved money.
-
-    Instants carry a zone (`2013-05-01T00:00:00Z`, `…%2B02:00`); ranges end before their end.
-    The cursor pins the position of the first page. The read is recorded.
+    CSV has the currencies.
     """
-    if caller.partner is not None:
-        caller.require_own_partner(partner or caller.partner)
-        partner = caller.partner
-    filters = entries.Filters(
-        network=caller.network,
-        account=account,
-        currency=currency,
-        component=component,
-        partner=partner,
-        player=UUID(player) if player is not None else None,
-        table_id=id_of(table) if table is not None else None,
-        hand=hand_stream(caller.network, hand) if hand is not None else None,
-        request_id=request_id,
-        event=event,
-        position_from=position_from,
-        position_before=position_before,
-        occurred_from=occurred_from,
-        occurred_before=occurred_before,
-    )
-    reads = edge_of(request).reads
-    with reads.book() as at:
-        page = entries.page(
-            at,
-            filters,
-            limit=paging.limit,
-            cursor=paging.cursor,
-            newest_first=order == "newest-first",
+    with reading(request, asked) as read:
+        currencies = client_funds.by_currency(read.at, network=caller.network, known=read.past)
+        partners = client_funds.by_partner(
+            read.at, network=caller.network, partner=caller.partner, known=read.past
         )
-    subject = _subject(caller, player, account)
-    reads.record(caller, "entries", subject, request.scope["request_id"], now())
-    listed = [shown(row, without=_INTERNAL, renamed=_RENAMED) for row in page.rows]
-    return respond({"entries": listed, "cursor": page.cursor, "position": page.position})
+    known = read.known
+    parts = {
+        "currencies": [shown(row, links=_funds(caller, known, row)) for row in currencies],
+        "partners": [shown(row, links=_component(caller, known, row)) for row in partners],
+    }
+    return listing.answer_all(request, "currencies", FundsRowCovered, parts, read)
 
 
-def _subject(caller: Caller, player: str | None, account: str | None) -> str:
-    """Name whom a list of entries is about: the player if it is one's, else the network."""
-    if player is None and account is not None and account.count(":") >= 2:
-        parsed = accounts.parse(account)
-        player = parsed.player if parsed.parts else None
-    if player is not None:
-        return player_stream(caller.network, player)
-    return stream("entries", caller.network, "all")
+@router.get(
+    "/trial-balance",
+    response_model=TrialBalanceAnswer,
+    responses=csv.DOCUMENTED,
+    summary="The trial balance",
+)
+def get_trial_balance(request: Request, caller: Auditing, asked: AsOfAsked) -> Response:
+    """Tell debits and credits of every component. CSV has the components."""
+    with reading(request, asked) as read:
+        balance = trial_balance.balance(read.at, network=caller.network, known=read.past)
+    known = read.known
+    parts = {
+        "components": [
+            shown(row, links=_component(caller, known, row)) for row in balance.components
+        ],
+        "totals": [
+            shown(row, links=links.allowed(caller, entries=known.entries(currency=row["currency"])))
+            for row in balance.totals
+        ],
+    }
+    return listing.answer_all(request, "components", BalanceRow, parts, read)
 
 
-@router.get("/findings", response_model=FindingsAnswer, summary="Open findings")
+@router.get(
+    "/accounts",
+    response_model=AccountsAnswer,
+    responses=csv.DOCUMENTED,
+    summary="The accounts of the house",
+)
+def list_accounts(request: Request, caller: Auditing, asked: AsOfAsked) -> Response:
+    """Tell what bank, transit, rake, jackpots, suspense and the like hold."""
+    with reading(request, asked) as read:
+        found = trial_balance.house_accounts(read.at, network=caller.network, known=read.past)
+    parts = {
+        "accounts": [
+            shown(row, renamed=_RENAMED, links=_account(caller, read.known, row)) for row in found
+        ]
+    }
+    return listing.answer_all(request, "accounts", HouseAccount, parts, read)
+
+
+@router.get(
+    "/jackpots", response_model=JackpotsAnswer, responses=csv.DOCUMENTED, summary="The jackpots"
+)
+def list_jackpots(request: Request, caller: Balances, asked: AsOfAsked) -> Response:
+    """Tell what each pool owes to players. Source: D."""
+    with reading(request, asked) as read:
+        found = jackpots.pools(read.at, network=caller.network, known=read.past)
+    rows = [
+        shown(
+            row,
+            links=_account(
+                caller,
+                read.known,
+                {**row, "code": accounts.jackpot(row["network"], row["jackpot"])},
+            ),
+        )
+        for row in found
+    ]
+    return listing.answer_all(request, "jackpots", JackpotRow, {"jackpots": rows}, read)
+
+
+@router.get(
+    "/findings",
+    response_model=FindingsAnswer,
+    responses=csv.DOCUMENTED,
+    summary="Open findings",
+)
 def list_findings(
     request: Request,
     caller: Findings,
     paging: Paged,
+    asked: AsOfAsked,
     table: TableName = None,
     *,
     hand: Annotated[str | None, Query(max_length=128, description="A game number.")] = None,
     code: Name = None,
 ) -> Response:
     """List what was found wrong with booked hands and is not resolved."""
-    with edge_of(request).reads.book() as at:
-        page = findings.page(
-            at,
-            network=caller.network,
-            table_id=id_of(table) if table is not None else None,
-            game_number=hand,
-            code=code,
-            limit=paging.limit,
-            cursor=paging.cursor,
-        )
-    renamed = {"table_id": "table", "place": "where"}
-    listed = [shown(row, renamed=renamed) for row in page.rows]
-    return respond({"findings": listed, "cursor": page.cursor, "position": page.position})
+
+    def page(cursor: str | None, limit: int) -> Listed:
+        with reading(request, asked) as read:
+            found = findings.page(
+                read.at,
+                network=caller.network,
+                table_id=id_of(table) if table is not None else None,
+                game_number=hand,
+                code=code,
+                limit=limit,
+                cursor=cursor,
+                known=read.as_of,
+            )
+        rows = [_finding(caller, row) for row in found.rows]
+        return Listed(rows, found.cursor, read.at_page(found.position))
+
+    return listing.answer(request, paging, "findings", FindingRow, page)
+
+
+def _finding(caller: Caller, row: Row) -> dict[str, Any]:
+    found = links.allowed(
+        caller,
+        event=links.event(row["position"]),
+        hand=links.hand(row["game_number"]),
+        table=links.table(row["table_id"]),
+    )
+    return shown(row, renamed={"table_id": "table", "place": "where"}, links=found)
+
+
+def _funds(caller: Caller, known: Known, row: Row) -> Links:
+    """Lead from each figure of client funds to its entries."""
+    figures = {
+        figure: known.entries(component=figure, currency=row["currency"])
+        for figure in (*_FIGURES, "debt")
+        if row[f"{figure}_minor"]
+    }
+    return links.allowed(caller, **figures)
+
+
+def _component(caller: Caller, known: Known, row: Row) -> Links:
+    partner = row.get("partner")
+    return links.allowed(
+        caller,
+        entries=known.entries(
+            component=row["component"], partner=partner, currency=row["currency"]
+        ),
+        statement=known.statement_of_partner(partner) if partner is not None else None,
+    )
+
+
+def _account(caller: Caller, known: Known, row: Row) -> Links:
+    return links.allowed(
+        caller,
+        entries=known.entries(account=row["code"], currency=row["currency"]),
+        statement=known.statement("accounts", row["code"]),
+    )

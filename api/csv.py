@@ -108,11 +108,6 @@ def respond(
     )
 
 
-def answer(name: str, model: type[BaseModel], rows: Sequence[Row], position: int) -> Response:
-    """Answer rows that are all there as CSV."""
-    return respond(name, model, lambda _: Sheet(rows, position))
-
-
 def columns_of(model: type[BaseModel] | Sequence[str]) -> tuple[str, ...]:
     """Return the columns of the rows of a model, in its order."""
     names = model.model_fields if isinstance(model, type) else model

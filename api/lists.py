@@ -1,14 +1,18 @@
-"""Lists that rest on projections: bankrolls, deposits, withdrawals, tables and their days."""
+"""Lists that rest on projections: bankrolls, players, payments, tables and their days."""
 
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request, Response
 
+from api import csv, links, listing
+from api.as_of import AsOfAsked, NotAsOf, StateAsOf, Told, reading
 from api.auth import Caller, Scope, needs
 from api.clock import now
 from api.edge import Answer, LedgerRoute, PlayerId, edge_of, respond
+from api.links import Known, Links
+from api.listing import Listed
 from api.players import Player, player_of
 from api.positions import Paged, Reached
 from api.problems import Problem
@@ -18,8 +22,8 @@ from ledger.core import stream
 from ledger.players.events import player_stream
 from ledger.tables.commands import UnknownTable
 from projections import views
-from projections.queries import bankrolls, payments, tables
-from projections.reading import Page
+from projections.queries import bankrolls, payments, players, tables
+from projections.reading import Row
 
 router = APIRouter(prefix="/v1", tags=["books"], route_class=LedgerRoute, dependencies=[Reached])
 
@@ -27,21 +31,31 @@ Balances = Annotated[Caller, needs(Scope.BALANCES_READ)]
 Players = Annotated[Caller, needs(Scope.PLAYERS_READ)]
 Tables = Annotated[Caller, needs(Scope.TABLES_READ)]
 OfPlayer = Annotated[PlayerId | None, Query()]
+OfPartner = Annotated[str | None, Query(max_length=64)]
 
 LONGEST_DAYS = 366
 
 _RENAMED = {"table_id": "table"}
 _TABLE_RENAMED = {"table_id": "table", "position": "last_position"}
-_PAYMENT_RENAMED = {"position": "last_position"}
+_STREAM_RENAMED = {"position": "last_position"}
 _SEATS = ("seats",)
+_OF_PURSE = ("network", "player")
 
 PurseRow: Any = row_model("PurseRow", views.BANKROLLS, partner=str | None)
-ChipsRow: Any = row_model(
-    "ChipsRow", views.CHIPS_AT_TABLES, without=("network", "player"), renamed=_RENAMED
+ChipsRow: Any = row_model("ChipsRow", views.CHIPS_AT_TABLES, without=_OF_PURSE, renamed=_RENAMED)
+PlayerRow: Any = row_model(
+    "PlayerRow",
+    views.PLAYERS,
+    renamed=_STREAM_RENAMED,
+    inferred=bool,
+    position=int,
+    first_position=int,
 )
-DepositRow: Any = row_model("DepositRow", views.DEPOSITS, renamed=_PAYMENT_RENAMED, position=int)
+DepositRow: Any = row_model(
+    "DepositRow", views.DEPOSITS, renamed=_STREAM_RENAMED, position=int, first_position=int
+)
 WithdrawalRow: Any = row_model(
-    "WithdrawalRow", views.WITHDRAWALS, renamed=_PAYMENT_RENAMED, position=int
+    "WithdrawalRow", views.WITHDRAWALS, renamed=_STREAM_RENAMED, position=int, first_position=int
 )
 TableRow: Any = row_model(
     "TableRow",
@@ -59,12 +73,13 @@ TableRow: Any = row_model(
     hands=int,
     inferred=bool | None,
     position=int,
+    first_position=int,
 )
 DayRow: Any = row_model("TableDayRow", views.TABLE_DAYS, renamed=_RENAMED, hands=int)
 RakeRow: Any = row_model("TableRakeRow", views.TABLE_RAKE, renamed=_RENAMED, hands=int)
 
 
-class BankrollAnswer(Answer):
+class BankrollAnswer(Told):
     """What a player has: cash, frozen, pending and in chips, and what he owes."""
 
     player: str
@@ -72,28 +87,35 @@ class BankrollAnswer(Answer):
     chips: list[ChipsRow]
 
 
-class BankrollsAnswer(Answer):
+class BankrollsAnswer(Told):
     """The purses of a page of players."""
 
     bankrolls: list[PurseRow]
     cursor: str | None
 
 
-class DepositsAnswer(Answer):
+class PlayersAnswer(Told):
+    """A page of players, without their names."""
+
+    players: list[PlayerRow]
+    cursor: str | None
+
+
+class DepositsAnswer(Told):
     """A page of deposits."""
 
     deposits: list[DepositRow]
     cursor: str | None
 
 
-class WithdrawalsAnswer(Answer):
+class WithdrawalsAnswer(Told):
     """A page of withdrawals."""
 
     withdrawals: list[WithdrawalRow]
     cursor: str | None
 
 
-class TablesAnswer(Answer):
+class TablesAnswer(Told):
     """A page of tables."""
 
     tables: list[TableRow]
@@ -108,114 +130,197 @@ class DaysAnswer(Answer):
 
 
 @router.get("/players/{player}/bankroll", response_model=BankrollAnswer, summary="A player's money")
-def get_bankroll(request: Request, player: Player, caller: Balances) -> Response:
+def get_bankroll(request: Request, player: Player, caller: Balances, asked: AsOfAsked) -> Response:
     """Tell what a player has and owes, by the postings. The read is recorded."""
-    edge = edge_of(request)
-    player_of(edge, caller, player)
-    with edge.reads.book() as at:
-        found = bankrolls.one(at, network=caller.network, player=UUID(player))
+    player_of(edge_of(request), caller, player)
+    with reading(request, asked) as read:
+        found = bankrolls.one(read.at, network=caller.network, player=UUID(player), known=read.past)
     _record(request, caller, "bankroll", player_stream(caller.network, player))
     return respond(
         {
             "player": player,
-            "purses": [shown(row) for row in found.purses],
-            "chips": [
-                shown(row, without=("network", "player"), renamed=_RENAMED) for row in found.chips
-            ],
-            "position": found.position,
+            "purses": [_purse(caller, read.known, row) for row in found.purses],
+            "chips": [_chips(caller, read.known, row) for row in found.chips],
+            **read.told(),
         }
     )
 
 
-@router.get("/bankrolls", response_model=BankrollsAnswer, summary="Bankrolls")
+@router.get(
+    "/bankrolls", response_model=BankrollsAnswer, responses=csv.DOCUMENTED, summary="Bankrolls"
+)
 def list_bankrolls(
     request: Request,
     caller: Balances,
     paging: Paged,
-    partner: Annotated[str | None, Query(max_length=64)] = None,
+    asked: AsOfAsked,
+    partner: OfPartner = None,
 ) -> Response:
     """List what players have and owe, in the order of their ids. The read is recorded."""
-    if caller.partner is not None:
-        caller.require_own_partner(partner or caller.partner)
-        partner = caller.partner
-    with edge_of(request).reads.book() as at:
-        page = bankrolls.page(
-            at,
-            network=caller.network,
-            partner=partner,
-            limit=paging.limit,
-            cursor=paging.cursor,
-        )
+    partner = _own_partner(caller, partner)
     _record(request, caller, "bankrolls", stream("bankrolls", caller.network, partner or "all"))
-    return _page("bankrolls", page, {})
+
+    def page(cursor: str | None, limit: int) -> Listed:
+        with reading(request, asked) as read:
+            found = bankrolls.page(
+                read.at,
+                network=caller.network,
+                partner=partner,
+                limit=limit,
+                cursor=cursor,
+                known=listing.instant(request, read),
+            )
+        read = read.at_page(found.position)
+        return Listed([_purse(caller, read.known, row) for row in found.rows], found.cursor, read)
+
+    return listing.answer(request, paging, "bankrolls", PurseRow, page)
 
 
-@router.get("/deposits", response_model=DepositsAnswer, summary="Deposits")
+@router.get(
+    "/player-register",
+    response_model=PlayersAnswer,
+    responses=csv.DOCUMENTED,
+    summary="The register of players",
+)
+def list_players(
+    request: Request,
+    caller: Players,
+    paging: Paged,
+    asked: StateAsOf,
+    *,
+    partner: OfPartner = None,
+    status: Literal["active", "suspended", "closed"] | None = None,
+) -> Response:
+    """List players in the order of their ids, without their names. The read is recorded.
+
+    As of an instant a page may be short, the cursor leads on.
+    """
+    partner = _own_partner(caller, partner)
+    _record(request, caller, "players", stream("players", caller.network, partner or "all"))
+
+    def page(cursor: str | None, limit: int) -> Listed:
+        with reading(request, asked) as read:
+            found = players.page(
+                read.at,
+                network=caller.network,
+                partner=partner,
+                status=status,
+                limit=limit,
+                cursor=cursor,
+                known=listing.instant(request, read),
+            )
+        read = read.at_page(found.position)
+        return Listed([_player(caller, read.known, row) for row in found.rows], found.cursor, read)
+
+    return listing.answer(request, paging, "players", PlayerRow, page)
+
+
+@router.get(
+    "/deposits", response_model=DepositsAnswer, responses=csv.DOCUMENTED, summary="Deposits"
+)
 def list_deposits(
     request: Request,
     caller: Players,
     paging: Paged,
+    asked: StateAsOf,
+    *,
     player: OfPlayer = None,
     status: Literal["announced", "confirmed", "failed", "charged-back"] | None = None,
 ) -> Response:
     """List deposits in the order of their ids. A partner names one of its players."""
     of = _of_player(request, caller, player)
-    with edge_of(request).reads.book() as at:
-        page = payments.deposits(
-            at,
-            network=caller.network,
-            player=of,
-            status=status,
-            limit=paging.limit,
-            cursor=paging.cursor,
-        )
     _record(request, caller, "deposits", _subject(caller, "deposits", player))
-    return _page("deposits", page, _PAYMENT_RENAMED)
+
+    def page(cursor: str | None, limit: int) -> Listed:
+        with reading(request, asked) as read:
+            found = payments.deposits(
+                read.at,
+                network=caller.network,
+                player=of,
+                status=status,
+                limit=limit,
+                cursor=cursor,
+                known=listing.instant(request, read),
+            )
+        read = read.at_page(found.position)
+        rows = [_payment(caller, read.known, "deposit", row) for row in found.rows]
+        return Listed(rows, found.cursor, read)
+
+    return listing.answer(request, paging, "deposits", DepositRow, page)
 
 
-@router.get("/withdrawals", response_model=WithdrawalsAnswer, summary="Withdrawals")
+@router.get(
+    "/withdrawals",
+    response_model=WithdrawalsAnswer,
+    responses=csv.DOCUMENTED,
+    summary="Withdrawals",
+)
 def list_withdrawals(
     request: Request,
     caller: Players,
     paging: Paged,
+    asked: StateAsOf,
+    *,
     player: OfPlayer = None,
     status: Literal["requested", "in-review", "released", "paid", "rejected"] | None = None,
 ) -> Response:
     """List withdrawals in the order of their ids. A partner names one of its players."""
     of = _of_player(request, caller, player)
-    with edge_of(request).reads.book() as at:
-        page = payments.withdrawals(
-            at,
-            network=caller.network,
-            player=of,
-            status=status,
-            limit=paging.limit,
-            cursor=paging.cursor,
-        )
     _record(request, caller, "withdrawals", _subject(caller, "withdrawals", player))
-    return _page("withdrawals", page, _PAYMENT_RENAMED)
+
+    def page(cursor: str | None, limit: int) -> Listed:
+        with reading(request, asked) as read:
+            found = payments.withdrawals(
+                read.at,
+                network=caller.network,
+                player=of,
+                status=status,
+                limit=limit,
+                cursor=cursor,
+                known=listing.instant(request, read),
+            )
+        read = read.at_page(found.position)
+        rows = [_payment(caller, read.known, "withdrawal", row) for row in found.rows]
+        return Listed(rows, found.cursor, read)
+
+    return listing.answer(request, paging, "withdrawals", WithdrawalRow, page)
 
 
-@router.get("/tables", response_model=TablesAnswer, summary="Tables")
+@router.get("/tables", response_model=TablesAnswer, responses=csv.DOCUMENTED, summary="Tables")
 def list_tables(
     request: Request,
     caller: Tables,
     paging: Paged,
+    asked: StateAsOf,
     status: Literal["open", "closed"] | None = None,
 ) -> Response:
-    """List cash tables in the order of their ids."""
-    with edge_of(request).reads.book() as at:
-        page = tables.page(
-            at,
-            network=caller.network,
-            status=status,
-            limit=paging.limit,
-            cursor=paging.cursor,
-        )
-    return _page("tables", page, _TABLE_RENAMED, _SEATS)
+    """List cash tables in the order of their ids.
+
+    As of an instant a page may be short, the cursor leads on.
+    """
+
+    def page(cursor: str | None, limit: int) -> Listed:
+        with reading(request, asked) as read:
+            found = tables.page(
+                read.at,
+                network=caller.network,
+                status=status,
+                limit=limit,
+                cursor=cursor,
+                known=listing.instant(request, read),
+            )
+        read = read.at_page(found.position)
+        return Listed([_table(caller, read.known, row) for row in found.rows], found.cursor, read)
+
+    return listing.answer(request, paging, "tables", TableRow, page)
 
 
-@router.get("/tables/{table}/days", response_model=DaysAnswer, summary="A table's days")
+@router.get(
+    "/tables/{table}/days",
+    response_model=DaysAnswer,
+    summary="A table's days",
+    dependencies=[NotAsOf],
+)
 def get_table_days(
     request: Request,
     table: TablePath,
@@ -225,7 +330,8 @@ def get_table_days(
 ) -> Response:
     """Tell hands, rake and jackpot contribution by day (UTC), and the rake by partner.
 
-    A partner is told its own rake alone.
+    A partner is told its own rake alone. The days are those when the hands were played; what was
+    recorded of them by an earlier instant is not kept.
     """
     if not 0 <= (last - first).days < LONGEST_DAYS:
         raise Problem(
@@ -244,22 +350,118 @@ def get_table_days(
             last=last,
             partner=caller.partner,
         )
+    known = Known(found.position)
+    days = found.days if caller.partner is None else []
     return respond(
         {
-            "days": [shown(row, renamed=_RENAMED) for row in found.days]
-            if caller.partner is None
-            else [],
-            "rake_by_partner": [shown(row, renamed=_RENAMED) for row in found.rake_by_partner],
+            "days": [shown(row, renamed=_RENAMED, links=_day(caller, known, row)) for row in days],
+            "rake_by_partner": [
+                shown(row, renamed=_RENAMED, links=_day(caller, known, row))
+                for row in found.rake_by_partner
+            ],
             "position": found.position,
         }
     )
 
 
-def _page(
-    name: str, page: Page, renamed: dict[str, str], without: tuple[str, ...] = ()
-) -> Response:
-    rows = [shown(row, without=without, renamed=renamed) for row in page.rows]
-    return respond({name: rows, "cursor": page.cursor, "position": page.position})
+# -- rows ----------------------------------------------------------------------------------------
+
+
+def _purse(caller: Caller, known: Known, row: Row) -> dict[str, Any]:
+    """Show a purse; each figure leads to its entries."""
+    player, currency = str(row["player"]), row["currency"]
+    components = {
+        "cash": "bankroll",
+        "frozen": "frozen",
+        "pending": "withdrawal",
+        "chips": "chips",
+        "debt": "debt",
+    }
+    figures = {
+        figure: known.entries(player=player, component=component, currency=currency)
+        for figure, component in components.items()
+        if row[f"{figure}_minor"]
+    }
+    found = links.allowed(
+        caller,
+        player=links.player(player),
+        statement=known.statement_of_player(player),
+        **figures,
+    )
+    return shown(row, links=found)
+
+
+def _chips(caller: Caller, known: Known, row: Row) -> dict[str, Any]:
+    of = {"player": row["player"], "table": row["table_id"], "currency": row["currency"]}
+    found = links.allowed(caller, entries=known.entries(**of), table=links.table(row["table_id"]))
+    return shown(row, without=_OF_PURSE, renamed=_RENAMED, links=found)
+
+
+def _player(caller: Caller, known: Known, row: Row) -> dict[str, Any]:
+    player = str(row["player"])
+    found = links.allowed(
+        caller,
+        player=links.player(player),
+        bankroll=links.bankroll(player),
+        statement=known.statement_of_player(player),
+        entries=known.entries(player=player),
+        last_event=links.event(row["position"]),
+    )
+    return shown(row, renamed=_STREAM_RENAMED, links=found)
+
+
+def _payment(caller: Caller, known: Known, what: str, row: Row) -> dict[str, Any]:
+    player = str(row["player"])
+    itself = {what: links.payment(f"{what}s", row[what])}
+    found = links.allowed(
+        caller,
+        **itself,
+        player=links.player(player),
+        statement=known.statement_of_player(player),
+        last_event=links.event(row["position"]),
+    )
+    return shown(row, renamed=_STREAM_RENAMED, links=found)
+
+
+def _table(caller: Caller, known: Known, row: Row) -> dict[str, Any]:
+    found = links.allowed(
+        caller,
+        table=links.table(row["table_id"]),
+        hands=links.hands_of(row["table_id"]),
+        last_hand=links.hand(row["last_hand"]),
+        statement=known.statement("tables", row["table_id"]),
+        entries=known.entries(table=row["table_id"]),
+        last_event=links.event(row["position"]),
+    )
+    return shown(row, without=_SEATS, renamed=_TABLE_RENAMED, links=found)
+
+
+def _day(caller: Caller, known: Known, row: Row) -> Links:
+    """Lead to the day's rake: out of the table's pot, where its entries name the table."""
+    midnight = datetime.combine(row["occurred_day"], datetime.min.time(), UTC)
+    until = midnight + timedelta(days=1) if row["occurred_day"] < date.max else None
+    return links.allowed(
+        caller,
+        rake=known.entries(
+            table=row["table_id"],
+            currency=row["currency"],
+            event="hand.raked.v1",
+            occurred_from=midnight,
+            occurred_before=until,
+        ),
+        table=links.table(row["table_id"]),
+    )
+
+
+# -- who asks for whom ---------------------------------------------------------------------------
+
+
+def _own_partner(caller: Caller, partner: str | None) -> str | None:
+    """Return the partner whose list it is: a partner's own, whatever it names."""
+    if caller.partner is None:
+        return partner
+    caller.require_own_partner(partner or caller.partner)
+    return caller.partner
 
 
 def _of_player(request: Request, caller: Caller, player: str | None) -> UUID | None:

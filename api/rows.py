@@ -6,10 +6,13 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from api.edge import worded
+from api.links import Links
 from projections.reading import Row
 from projections.views import View
 
 _MINOR: Final = "_minor"
+
+LINKS: Final = "Where to look next: relative URLs that the token may follow, by name."
 
 
 def row_model(
@@ -41,16 +44,24 @@ def row_model(
                 if kind is int
                 else Field(default=None, description="The same in decimals."),
             )
+    fields["links"] = (dict[str, str], Field(default={}, description=LINKS))
     config = ConfigDict(extra="forbid")
     model: type[BaseModel] = create_model(name, __config__=config, __doc__=view.comment, **fields)
     return model
 
 
 def shown(
-    row: Row, *, without: Iterable[str] = (), renamed: dict[str, str] | None = None
+    row: Row,
+    *,
+    without: Iterable[str] = (),
+    renamed: dict[str, str] | None = None,
+    links: Links | None = None,
 ) -> dict[str, Any]:
-    """Show a row: other names for some columns, decimal strings beside its amounts."""
+    """Show a row: other names for some columns, decimal strings beside its amounts, its links."""
     renamed = renamed or {}
-    return worded(
+    answer = worded(
         {renamed.get(name, name): value for name, value in row.items() if name not in without}
     )
+    if links is not None:
+        answer["links"] = links
+    return answer

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from api import books, lists
+from api import books, entries, lists
 from tests.api.conftest import Room, refused, serving
 from tests.api.test_hands import Game
 
@@ -50,12 +50,13 @@ READS: list[tuple[str, dict[str, Any], str, type[BaseModel]]] = [
     ("/v1/trial-balance", {}, "auditor", books.TrialBalanceAnswer),
     ("/v1/accounts", {}, "auditor", books.AccountsAnswer),
     ("/v1/jackpots", {}, "support", books.JackpotsAnswer),
-    ("/v1/entries", {}, "auditor", books.EntriesAnswer),
+    ("/v1/entries", {}, "auditor", entries.EntriesAnswer),
     ("/v1/findings", {}, "compliance", books.FindingsAnswer),
     ("/v1/bankrolls", {}, "support", lists.BankrollsAnswer),
     ("/v1/deposits", {}, "support", lists.DepositsAnswer),
     ("/v1/withdrawals", {}, "support", lists.WithdrawalsAnswer),
     ("/v1/tables", {}, "game-server", lists.TablesAnswer),
+    ("/v1/player-register", {}, "support", lists.PlayersAnswer),
     (
         "/v1/tables/{table}/days",
         {"first": "2013-05-01", "last": "2013-05-31"},
