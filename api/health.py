@@ -134,6 +134,30 @@ def _database_gauges(connection: Connection) -> Iterator[Gauge]:
     yield Gauge("cardroom_waiting_hands", "Refused hands that may still be booked.", waiting)
     findings = _of_the_book(connection, "SELECT count(*) FROM book.findings")
     yield Gauge("cardroom_open_findings", "Findings that nobody has resolved.", findings)
+    yield from _backup_gauges(connection)
+
+
+# ``cardroom backup`` leaves the time in a setting of the database, under this name.
+_BACKUP: Final = """
+SELECT coalesce(last_failed_time > last_archived_time, last_failed_time IS NOT NULL)::int,
+       (SELECT extract(epoch FROM clock_timestamp() - split_part(setting, '=', 2)::timestamptz)
+          FROM pg_db_role_setting, unnest(setconfig) AS setting
+         WHERE setrole = 0 AND setting LIKE 'cardroom.backed_up_at=%%'
+           AND setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database()))
+  FROM pg_stat_archiver
+"""
+
+
+def _backup_gauges(connection: Connection) -> Iterator[Gauge]:
+    row = connection.execute(_BACKUP, {}).fetchone()
+    assert row is not None
+    yield Gauge(
+        "cardroom_wal_archive_failing",
+        "1 while PostgreSQL's log does not reach the archive, and fills its disk instead.",
+        row[0],
+    )
+    if row[1] is not None:
+        yield Gauge("cardroom_backup_age_seconds", "Age of the newest backup.", float(row[1]))
 
 
 _LAG: Final = """

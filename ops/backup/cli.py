@@ -31,6 +31,7 @@ def backup(
 
     Exit status 1 without a whole backup, and when the log does not reach the archive.
     """
+    taking.refuse_without_installation(configuration.stated())
     with _progress("backing up") as tell:
         taken = taking.take(
             configuration.load(), folder, keep=keep, with_keys=not without_keys, tell=tell
@@ -53,7 +54,7 @@ def _lines(taken: Taken) -> Iterator[str]:
     for name in taken.removed_backups:
         yield f"removed: {name}"
     if taken.removed_segments:
-        yield f"removed: {taken.removed_segments} segments of the log, which no backup needs"
+        yield f"removed of the log, which no backup needs: {taken.removed_segments} files"
     yield from taken.notes
 
 
@@ -113,10 +114,8 @@ def _instant(text: str) -> datetime:
 
 def _outcome(done: Restored, into: Path) -> Iterator[str]:
     yield from done.notes
-    yield (
-        f"Restored to position {done.place.position:,}, recorded at "
-        f"{done.place.recorded_at}, digest {done.place.digest}"
-    )
+    yield f"Restored to {done.place}"
+    yield f"digest {done.place.digest or 'none: the journal is empty'}"
     if done.report is not None:
         yield summary(done.report)
     if done.ready:

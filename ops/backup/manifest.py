@@ -29,6 +29,11 @@ class Place(msgspec.Struct, frozen=True):
     recorded_at: datetime | None = None
     digest: str = ""
 
+    def __str__(self) -> str:
+        if self.recorded_at is None:
+            return f"position {self.position}, before the first commit"
+        return f"position {self.position}, recorded at {self.recorded_at.isoformat()}"
+
 
 class Manifest(msgspec.Struct, frozen=True):
     """What was backed up, and what is needed to bring it back."""

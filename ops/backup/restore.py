@@ -67,6 +67,11 @@ class Target(NamedTuple):
     def __bool__(self) -> bool:
         return self != Target()
 
+    def __str__(self) -> str:
+        if self.recorded_at is not None:
+            return f"What was recorded by {self.recorded_at.isoformat()}"
+        return f"Position {self.position}"
+
 
 class Restored(NamedTuple):
     """What was restored, and what the check says of it."""
@@ -160,19 +165,14 @@ def _may_reach(taken: Manifest, target: Target) -> bool:
 
 
 def _too_old(path: Path, taken: Manifest, target: Target) -> str:
-    asked = (
-        f"Position {target.position}"
-        if target.position is not None
-        else f"What was recorded by {target.recorded_at}"
-    )
     older = [
-        f"{other.name} (position {one.ended.position})"
+        other.name
         for other, one in manifest.backups_in(path.parent)
-        if _reaches(one, target)
+        if one.system_identifier == taken.system_identifier and _reaches(one, target)
     ]
     instead = f"Restore {older[-1]} instead." if older else "There is no older one beside it."
     return (
-        f"{asked} is before the end of the backup {path.name}, at position "
+        f"{target} is before the end of the backup {path.name}, at position "
         f"{taken.ended.position}: a backup restores its own end and what came later. {instead}"
     )
 
@@ -372,9 +372,8 @@ class _Restoring:
         end = _place_of(server)
         raise RestoreRefused(
             f"The log is broken: segment {broken} is missing or damaged, and there are later ones. "
-            f"The last position before it is {end.position}, recorded at {end.recorded_at}: "
-            f"--to-position {end.position} restores the books up to there. Another copy of the "
-            "segment is taken from the folder named with --wal."
+            f"Before it is {end}: --to-position {end.position} restores the books "
+            "up to there. Another copy of the segment is taken from the folder named with --wal."
         )
 
     # -- recovering ------------------------------------------------------------------------
@@ -413,7 +412,7 @@ class _Restoring:
             raise RestoreRefused(_too_old(self._path, at_end, self._target))
         if self._target.position not in (None, found.place.position):
             self._notes.append(
-                f"Position {self._target.position} is inside a commit, which is whole or not at "
+                f"{self._target} is inside a commit, which is whole or not at "
                 f"all: these are the books at the end of the one before, {found.place.position}."
             )
         return found if found.place != earliest else _Found(earliest, None)
@@ -435,13 +434,9 @@ class _Restoring:
         """Take the last commit for a later time; a position that is not there is refused."""
         self._refuse_broken(server)
         if self._target.position is not None:
-            raise RestoreRefused(
-                f"Position {self._target.position} is not in the log, which ends at position "
-                f"{found.place.position}, recorded at {found.place.recorded_at}."
-            )
+            raise RestoreRefused(f"{self._target} is not in the log, which ends at {found.place}.")
         self._notes.append(
-            f"Nothing was recorded after {found.place.recorded_at}: these are the newest books "
-            "that the log has."
+            f"The log ends before that time, at {found.place}: these are its newest books."
         )
         return found
 

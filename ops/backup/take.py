@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -17,6 +18,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.sql import SQL, Identifier, Literal
 
 from api.clock import now
 from ops import database
@@ -24,9 +26,11 @@ from ops.backup import archive, manifest
 from ops.backup.manifest import KEYS, Manifest, Place
 from ops.embedded import (
     ADMIN,
+    DATABASE,
     MAJOR,
     EmbeddedPostgres,
     account_for,
+    home_in,
     launcher_command,
     programs,
 )
@@ -81,7 +85,8 @@ def take(
 ) -> Taken:
     """Take a backup into a folder of backups, and remove those that are not to be kept.
 
-    Hands may be posted meanwhile. Raises BackupFailed; then nothing is left, and nothing removed.
+    ``settings`` are those with the keys. Hands may be posted meanwhile. Raises BackupFailed; then
+    nothing is left of it, and nothing was removed.
     """
     folder = folder.resolve()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -92,6 +97,14 @@ def take(
             return _Taking(settings, folder, found, with_keys, tell).run(keep)
         with _alone(found.server.home / "backups.lock"):
             return _Taking(settings, folder, found, with_keys, tell).run(keep)
+
+
+def refuse_without_installation(settings: Settings) -> None:
+    """Refuse a data folder without a database: one would be made, and its emptiness backed up."""
+    if settings.database_url is not None:
+        return
+    if not settings.data_dir.exists() or not (home_in(settings.data_dir) / "data").exists():
+        raise BackupFailed(f"There is no installation in {settings.data_dir.resolve()}.")
 
 
 @contextmanager
@@ -164,7 +177,7 @@ class _Taking:
             self._refuse_small_disk()
             archived_in = self._begin_archiving()
             started, begun = now(), place(self._connection)
-            path = self._folder / f"{started:%Y%m%dT%H%M%SZ}-{begun.position}"
+            path = self._folder / f"{_stamp(started)}-{begun.position}"
             partial = path.with_name(path.name + PARTIAL)
             try:
                 partial.mkdir(mode=0o700)
@@ -176,6 +189,7 @@ class _Taking:
                 shutil.rmtree(partial, ignore_errors=True)
                 raise
             manifest.sync(self._folder)
+            self._tell_time(started)
             self._tell("waiting for the log to be archived")
             unarchived = None if archived_in is None else self._unarchived(archived_in)
         removed = [] if keep is None else self._thin_out(taken, keep)
@@ -211,7 +225,7 @@ class _Taking:
         return archive.begin(server.home, Path(folder), account_for(server.home))
 
     def _copied(
-        self, partial: Path, started: Any, begun: Place, archived_in: Path | None
+        self, partial: Path, started: datetime, begun: Place, archived_in: Path | None
     ) -> Manifest:
         """Copy the server's files and the keys, and say what they are."""
         data = partial / "data"
@@ -308,6 +322,17 @@ class _Taking:
             known = archive.Known.of(home)
             archive.Known({**known.needs, str(path): taken.first_segment}).write(home)
 
+    def _tell_time(self, started: datetime) -> None:
+        """Leave the time where ``/metrics`` finds it: backups that end are to raise an alarm."""
+        if self._source.server is not None:
+            self._connection.execute(
+                SQL("ALTER DATABASE {} SET {} = {}").format(
+                    Identifier(DATABASE),
+                    Identifier("cardroom", "backed_up_at"),
+                    Literal(started.isoformat()),
+                )
+            )
+
     def _unarchived(self, folder: Path) -> str | None:
         """Wait until the log up to here is archived; say why when it is not."""
         last = self._value("SELECT pg_walfile_name(pg_switch_wal())")
@@ -369,6 +394,10 @@ def place(connection: psycopg.Connection[Any]) -> Place:
         " ORDER BY last_position DESC LIMIT 1"
     ).fetchone()
     return Place(0) if row is None else Place(row[0], row[1], bytes(row[2]).hex())
+
+
+def _stamp(instant: datetime) -> str:
+    return f"{instant:%Y%m%dT%H%M%S}.{instant.microsecond // 1000:03}Z"
 
 
 def megabytes(size: int) -> str:
