@@ -450,7 +450,13 @@ def _minor(part: Part, field: str, value: Any, digits: int) -> int:
 
 def _set(part: Part, field: str, digits: int) -> None:
     value = getattr(part, field)
-    if value.__class__ is int and value == 0:
+    if value.__class__ is _Exact:
+        # Most amounts have a point; they are the busiest lines of reading a hand.
+        minor = value[digits]
+        if minor is not None and minor >= 0:
+            force_setattr(part, field, minor)
+            return
+    elif value.__class__ is int and value == 0:
         return
     force_setattr(part, field, _minor(part, field, value, digits))
 
