@@ -1,8 +1,9 @@
 """``cardroom serve``: everything that an installation needs, under one process.
 
 Started in this order, and stopped in reverse: PostgreSQL (unless a database URL is set), the
-migrations, the processes of the API, the projector. What ends by itself is started again, later
-each time; what cannot stay up ends the whole with a message, rather than run with a part missing.
+migrations, the processes of the API, the projector, the worker. What ends by itself is started
+again, later each time; what cannot stay up ends the whole with a message, rather than run with a
+part missing.
 """
 
 import http.client
@@ -193,6 +194,7 @@ class Supervisor:
         generations.verify(configured.application)
         self._begin([self._api(number, listener, configured) for number in self._numbers()])
         self._begin([self._projector(configured)])
+        self._begin([self._worker(configured)])
 
     def _begin(self, stage: list[Watched]) -> None:
         started: list[Watched] = []
@@ -230,6 +232,14 @@ class Supervisor:
             patience_seconds=self._settings.shutdown_seconds,
         )
         return Watched("projector", process)
+
+    def _worker(self, where: database.Database) -> Watched:
+        process = Process(
+            ["-m", "ops.worker"],
+            environment(self._settings, where.application, "worker"),
+            patience_seconds=self._settings.shutdown_seconds,
+        )
+        return Watched("worker", process)
 
     def _drain(self) -> None:
         """Stop the parts in reverse; those of one stage end at the same time."""

@@ -7,7 +7,9 @@ from typing import Final, NamedTuple
 from ledger.approvals.commands import ExpireApproval
 
 EXPIRY: Final = "approval-expiry"
-"""The policy's name: it acts in this name, and its request ids begin with it."""
+"""The policy's name, with which its request ids begin."""
+
+ACTOR: Final = f"policy:{EXPIRY}"
 
 
 class Pending(NamedTuple):
@@ -29,7 +31,7 @@ def expire(pending: Pending, now: datetime) -> Sequence[ExpireApproval]:
         ExpireApproval(
             network=pending.network,
             at=pending.expires_at,
-            actor=EXPIRY,
+            actor=ACTOR,
             request_id=f"{EXPIRY}:{pending.approval}",
             approval=pending.approval,
         ),

@@ -247,15 +247,16 @@ def test_a_served_installation_repairs_itself_and_drains(served: Served) -> None
     os.kill(second, signal.SIGKILL)
     assert served.comes_back("/readyz")
     (projector,) = served.children("ops.projector")
+    (worker,) = served.children("ops.worker")
     os.kill(projector, signal.SIGKILL)
+    os.kill(worker, signal.SIGKILL)
     (database,) = [pid for pid in served.children("-D") if pid]
     os.kill(database, signal.SIGKILL)
     assert gone_within(database, 5)
     assert served.comes_back("/readyz")
 
-    children = [
-        pid for part in ("ops.server", "ops.projector", "-D") for pid in served.children(part)
-    ]
-    assert len(children) == 4
+    parts = ("ops.server", "ops.projector", "ops.worker", "-D")
+    children = [pid for part in parts for pid in served.children(part)]
+    assert len(children) == 5
     assert served.end() == 0
     assert not any(runs(pid) for pid in children)

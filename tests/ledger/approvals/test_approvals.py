@@ -111,7 +111,7 @@ def suspense(book: MemoryBook) -> int:
 
 def step(book: MemoryBook, name: str, command: ResyncTable, **fields: Any) -> Command:
     """Make what somebody does with the approval; by default who may, and in time."""
-    actor = {"withdraw": MAKER, "expire": "approval-expiry"}.get(name, CHECKER)
+    actor = {"withdraw": MAKER, "expire": "policy:approval-expiry"}.get(name, CHECKER)
     context = book.ask(**{"actor": actor, **fields})
     if name == "expire" and "at" not in fields:
         context["at"] = command.at + timedelta(hours=HOURS)

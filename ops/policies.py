@@ -1,0 +1,48 @@
+"""What follows by itself: each policy looks at the book and says what is due.
+
+A policy that is added is a function here, and its line in ``POLICIES``. It reads what it needs of
+the book, and hands it to a pure function of its capability, which makes the commands. A command's
+request id derives from the policy and from what it is about: whoever asks for it again, after a
+kill or from a book that is behind, gets the first result.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from ledger.approvals.policies import EXPIRY, Pending, expire
+from ledger.core import Book, Command
+from projections.queries import approvals
+from projections.reading import Snapshot
+
+AT_ONCE: Final = 200
+"""Most that one policy asks for in one look; the rest is due at the next."""
+
+
+class Seen(NamedTuple):
+    """What a policy looks at: a snapshot of the book, committed states of streams, the time.
+
+    The book may be behind the journal: a command is decided over the journal, and refused when
+    what it is about has gone another way.
+    """
+
+    at: Snapshot
+    states: Book
+    now: datetime
+
+
+class Policy(NamedTuple):
+    """What is done by itself, by name; ``due`` says what is due now."""
+
+    name: str
+    due: Callable[[Seen], Iterable[Command]]
+
+
+def _expiries(seen: Seen) -> Iterator[Command]:
+    """Expire the requests that nobody decided in time."""
+    for row in approvals.due(seen.at, seen.now, limit=AT_ONCE):
+        yield from expire(Pending(row["network"], row["approval"], row["expires_at"]), seen.now)
+
+
+POLICIES: Final = (Policy(EXPIRY, _expiries),)
+"""Every policy, in the order in which they look."""

@@ -1,0 +1,225 @@
+"""The worker: what is due is done once, whoever is killed, and one works at a time."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import psycopg
+import pytest
+
+import ops
+from ledger.approvals.commands import RequestApproval
+from ledger.core import Command
+from ledger.journal import Journal, Submission
+from ledger.rulebooks import shipped_texts
+from ledger.rulebooks.commands import AdoptRulebook
+from ledger.tables.commands import ResyncTable
+from ops import worker
+from ops.policies import POLICIES, Policy, Seen
+from ops.worker import WORKER_LOCK, Worker
+from projections import generations, runner
+from tests.ledger.given import NETWORK, MemoryBook, fund, open_table, register, sit
+
+PROJECT = Path(ops.__file__).parent.parent
+HOURS = 72
+"""After which the rulebook lets a request expire."""
+
+PATIENCE_SECONDS = 60.0
+
+
+class Room(MemoryBook):
+    """A table at which somebody sits, and requests about it that expire when the test says so."""
+
+    def __init__(self, dsn: str) -> None:
+        super().__init__()
+        self.dsn = dsn
+        self.journal = Journal(dsn, writer="test")
+        for file, text in shipped_texts():
+            self.when(AdoptRulebook(**self.ask(), text=text, file=file))
+        open_table(self)
+        register(self)
+        fund(self, 20_000)
+        sit(self, "Etomo", 1)
+
+    def when(self, command: Command) -> Any:
+        self.carry_out([command])
+        return super().when(command)
+
+    def carry_out(self, commands: Iterable[Command]) -> None:
+        for outcome in self.journal.execute([Submission(one, "desk") for one in commands]):
+            assert outcome.status == "done", outcome
+
+    def requests(self, expiring: Iterable[datetime]) -> None:
+        """Ask for resyncs that expire at these instants."""
+        asked = []
+        for number, at in enumerate(expiring):
+            own: dict[str, Any] = {
+                "network": NETWORK,
+                "at": at - timedelta(hours=HOURS),
+                "actor": "anna",
+                "request_id": f"ask-{number}",
+            }
+            resync = ResyncTable(
+                **own,
+                table="Etomo",
+                chips_minor={1: 9_000},
+                ground="technical-failure",
+                reason="Hand 82 was lost.",
+            )
+            asked.append(RequestApproval(**own, approval=f"approval-{number}", command=resync))
+        self.carry_out(asked)
+
+    def expired(self) -> Counter[str]:
+        """Return how often each request has expired."""
+        with psycopg.connect(self.dsn) as connection:
+            rows = connection.execute(
+                "SELECT originator_id FROM journal.events WHERE topic = 'approval.expired.v1'"
+            )
+            return Counter(row[0] for row in rows)
+
+
+@pytest.fixture
+def room(dsn: str) -> Iterator[Room]:
+    """A room whose projections follow."""
+    generations.ensure(dsn)
+    room, stop = Room(dsn), threading.Event()
+    projector = threading.Thread(target=runner.run, args=(dsn, stop))
+    projector.start()
+    yield room
+    stop.set()
+    projector.join()
+    room.journal.close()
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the workers of this process look more often than processes of their own do."""
+    monkeypatch.setattr(worker, "LOOK_SECONDS", 0.1)
+
+
+@contextmanager
+def working(room: Room, *policies: Policy) -> Iterator[None]:
+    """Let a worker follow in a thread until the block ends."""
+    stop = threading.Event()
+    thread = threading.Thread(target=worker.follow, args=(room.dsn, stop, policies or POLICIES))
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def eventually(room: Room, count: int) -> bool:
+    end = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < end:
+        if room.expired().total() == count:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def ago(seconds: float) -> datetime:
+    return datetime.now(UTC) - timedelta(seconds=seconds)
+
+
+def test_what_is_due_is_done_and_what_is_not_is_left(room: Room) -> None:
+    room.requests([ago(5), ago(1), ago(-3600)])
+    with working(room):
+        assert eventually(room, 2)
+        time.sleep(2 * worker.LOOK_SECONDS)
+    assert room.expired() == {f"approval:{NETWORK}:approval-{n}": 1 for n in (0, 1)}
+
+
+def test_a_second_worker_waits_until_the_first_is_gone(room: Room) -> None:
+    room.requests([ago(1)])
+    with psycopg.connect(room.dsn, autocommit=True) as first:
+        first.execute("SELECT pg_advisory_lock(%s)", [WORKER_LOCK])
+        with working(room):
+            time.sleep(3 * worker.LOOK_SECONDS)
+            assert not room.expired()
+            first.execute("SELECT pg_advisory_unlock(%s)", [WORKER_LOCK])
+            assert eventually(room, 1)
+
+
+def test_workers_that_look_at_the_same_book_do_it_once(room: Room) -> None:
+    """Each may hold the lock for a moment: what keeps it from happening twice is the request id."""
+    room.requests([ago(1)] * 20)
+    with psycopg.connect(room.dsn) as connection:
+        while connection.execute("SELECT count(*) FROM book.approvals").fetchone() != (20,):
+            connection.rollback()
+            time.sleep(0.05)
+    workers = [Worker(room.dsn) for _ in range(3)]
+    new: list[int] = []
+    threads = [threading.Thread(target=lambda one=one: new.append(one.look())) for one in workers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for one in workers:
+        one.close()
+    assert sum(new) == 20
+    assert set(room.expired().values()) == {1}
+
+
+def test_a_policy_that_fails_does_not_keep_others_from_their_work(room: Room) -> None:
+    def broken(seen: Seen) -> list[Command]:
+        raise ZeroDivisionError
+
+    room.requests([ago(1)])
+    with working(room, Policy("broken", broken), *POLICIES):
+        assert eventually(room, 1)
+
+
+def test_a_worker_without_projections_waits_for_them(dsn: str) -> None:
+    one = Worker(dsn)
+    assert one.look() == 0
+    one.close()
+
+
+class Process:
+    """The worker as it is run, to be killed."""
+
+    def __init__(self, dsn: str) -> None:
+        kept = {name: text for name, text in os.environ.items() if "CARDROOM" not in name}
+        told = {"DATABASE_URL": dsn, "IDENTITY_KEY": "0f" * 32, "JWT_KEY": "a5" * 32}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "ops.worker"],
+            cwd=PROJECT,
+            env={**kept, **{f"CARDROOM_{name}": text for name, text in told.items()}},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def kill(self) -> None:
+        self._process.send_signal(signal.SIGKILL)
+        assert self._process.wait() == -signal.SIGKILL
+
+
+def test_a_worker_killed_around_expiries_lets_each_request_expire_once(room: Room) -> None:
+    seed = int(os.environ.get("CARDROOM_KILL_SEED", "2013"))
+    rng, requests, kills = Random(seed), 24, 0
+    room.requests([ago(-0.3 * number) for number in range(requests)])
+    end = time.monotonic() + PATIENCE_SECONDS
+    while (before := room.expired().total()) < requests:
+        assert time.monotonic() < end, f"{before} of {requests} have expired"
+        processes = [Process(room.dsn), Process(room.dsn)]
+        while room.expired().total() == before and time.monotonic() < end:
+            time.sleep(0.002)
+        # At once, when its answer is not yet read; in the middle of the next look; between two.
+        time.sleep(rng.choice([0.0, 0.0, rng.uniform(0, 1.5)]))
+        for process in processes:
+            process.kill()
+            kills += 1
+    assert kills >= 6
+    assert room.expired() == {f"approval:{NETWORK}:approval-{n}": 1 for n in range(requests)}
