@@ -13,6 +13,7 @@ from projections.views import (
     CLIENT_FUNDS,
     JACKPOTS,
     PLACEHOLDERS,
+    PROTEST_WINDOWS,
     TRIAL_BALANCE,
     View,
 )
@@ -276,6 +277,66 @@ def _over(view: View, **sources: str) -> str:
 _PLAYERS: Final = ", players uuid[] DEFAULT NULL"
 _ASKED: Final = "(players IS NULL OR player = ANY (players))"
 
+PROTEST_WINDOWS_AS_OF: Final = Function(
+    "protest_windows_as_of",
+    f"{_INSTANT}, players uuid[] DEFAULT NULL",
+    f"SETOF book.{PROTEST_WINDOWS.name}",
+    "sql",
+    _over(
+        PROTEST_WINDOWS,
+        player_lines="""
+        book.player_lines WHERE (players IS NULL OR player = ANY (players))
+           AND position <= at_position AND (occurred_until IS NULL OR occurred_at <= occurred_until)
+        """,
+        upto="at_position",
+    ),
+    f"The view protest_windows, {_MEANING}; players: the ids of those asked for (NULL: all).",
+)
+
+# What closes in a range of time happened in another, which the longest and the shortest window
+# bound; the blocks tell where the entries of that time are.
+_CLOSING_LINES: Final = """
+(SELECT l.* FROM (
+   SELECT min(window_days) - 1 AS least, max(window_days) + 2 AS most
+     FROM book.rulebook_versions WHERE network = of_network) AS rule
+  CROSS JOIN LATERAL (
+    SELECT DISTINCT block FROM book.components
+      JOIN book.component_blocks USING (component_id) JOIN book.blocks USING (block)
+     WHERE network = of_network AND partner = of_partner AND side <> 'income'
+       AND first_occurred_at < closing_before - make_interval(days => rule.least)
+       AND last_occurred_at >= closing_from - make_interval(days => rule.most)) AS candidate
+  CROSS JOIN LATERAL (
+    SELECT * FROM book.player_lines
+     WHERE position BETWEEN block::bigint * {block}
+               AND least(block::bigint * {block} + {block} - 1,
+                         coalesce(at_position, (SELECT position FROM book.generation)))
+       AND network = of_network AND partner = of_partner
+       AND occurred_at < closing_before - make_interval(days => rule.least)
+       AND occurred_at >= closing_from - make_interval(days => rule.most)) AS l
+) AS candidates
+"""
+_CLOSING: Final = """
+SELECT * FROM ({windows}) AS windows
+ WHERE window_kind = 'days' AND closes_at >= closing_from AND closes_at < closing_before
+ ORDER BY closes_at, first_position
+"""
+PROTEST_WINDOWS_CLOSING: Final = Function(
+    "protest_windows_closing",
+    "of_network text, of_partner text, closing_from timestamptz, closing_before timestamptz,"
+    " at_position bigint DEFAULT NULL",
+    f"SETOF book.{PROTEST_WINDOWS.name}",
+    "sql",
+    _CLOSING.format(
+        windows=_over(
+            PROTEST_WINDOWS,
+            player_lines=_CLOSING_LINES.format(block=BLOCK),
+            upto="at_position",
+        )
+    ),
+    "The windows of a partner's players that close in a range of time (its end not included), in"
+    " the order in which they close, by the entries recorded up to at_position (NULL: all).",
+)
+
 _CONSTANTS: Final = {**PLACEHOLDERS, "block": str(BLOCK), "apart": str(ENTRIES_APART)}
 
 FUNCTIONS: Final = (
@@ -289,5 +350,7 @@ FUNCTIONS: Final = (
     _of_accounts(BANKROLLS, f"player IS NOT NULL AND {_ASKED}", _PLAYERS),
     _of_accounts(CHIPS_AT_TABLES, f"component = 'chips' AND {_ASKED}", _PLAYERS),
     _of_accounts(JACKPOTS, "component = 'jackpot'"),
+    PROTEST_WINDOWS_AS_OF,
+    PROTEST_WINDOWS_CLOSING,
 )
 """In the order in which they are made: none names one that follows."""

@@ -19,12 +19,33 @@ class View(NamedTuple):
 DEBIT_SIDES: Final = ("asset", "expense", "equity", "suspense")
 """Sides whose accounts a debit raises."""
 
+# A window ends with a midnight of its zone: with the first where the clocks are put back over it,
+# and with the change where they are put forward over it.
+END_OF_WINDOW: Final = """
+      LEFT JOIN LATERAL (
+        SELECT date_trunc('day', t.occurred_at AT TIME ZONE v.window_zone)
+               + make_interval(days => v.window_days + 1) AS midnight
+         WHERE v.window_kind = 'days') AS local ON true
+      LEFT JOIN LATERAL (SELECT midnight AT TIME ZONE v.window_zone AS usual) AS one ON true
+      LEFT JOIN LATERAL (
+        SELECT (midnight - ((usual - interval '24 hours') AT TIME ZONE v.window_zone
+                 - (usual - interval '24 hours') AT TIME ZONE 'UTC')) AT TIME ZONE 'UTC'
+               AS unchanged) AS other ON true
+      LEFT JOIN LATERAL (
+        SELECT least(usual, CASE WHEN unchanged AT TIME ZONE v.window_zone = midnight
+                                 THEN unchanged END, '9999-12-31 23:59:59.999999+00') AS closes_at
+         WHERE midnight IS NOT NULL) AS day ON true
+"""
+
 PLACEHOLDERS: Final = {
     "debit_sides": f"{DEBIT_SIDES}",
     "not_real": f"('{PLAY_MONEY}', '{CREDITS}', '{CHIPS}')",
     "components": "book.components",
     "accounts": "book.accounts",
+    "player_lines": "book.player_lines",
+    "upto": "(SELECT position FROM book.generation)",
     "in_transit": IN_TRANSIT,
+    "end_of_window": END_OF_WINDOW,
 }
 """What the views' queries name besides ``book`` and ``number``, the generation's.
 
@@ -510,8 +531,28 @@ IN_TRANSIT_DEPOSITS: Final = View(
         "deposit": "The deposit's id.",
         "player": _PLAYER,
         "status": "confirmed, or charged-back: paid by the provider and to be kept back by him.",
-        "confirmed_at": "Since when the money is in transit; NULL when an older version booked it.",
+        "confirmed_at": "Since when the money is in transit.",
         "open_minor": "What the provider has yet to pay; below zero, what he has yet to keep back.",
+    },
+)
+
+PAYMENTS: Final = View(
+    "payments",
+    "Paid withdrawals, and where the bank's statement shows them.",
+    """
+    SELECT network, withdrawal, player, state ->> 'currency' AS currency,
+           (state ->> 'amount_minor')::bigint AS amount_minor,
+           state ->> 'bank_reference' AS bank_reference, position
+      FROM {book}.withdrawals WHERE status = 'paid'
+    """,
+    {
+        "network": _NETWORK,
+        "withdrawal": "Its id.",
+        "player": _PLAYER,
+        "currency": _CURRENCY,
+        "amount_minor": "The amount.",
+        "bank_reference": "What the bank's statement calls it; NULL until it is matched.",
+        "position": "The last event of its stream.",
     },
 )
 
@@ -800,6 +841,119 @@ RULEBOOK_DAYS: Final = View(
     },
 )
 
+# What an entry's event and commit say is looked up for each entry: the planner would rather read
+# the whole journal.
+PLAYER_LINES: Final = View(
+    "player_lines",
+    "The entries on players' accounts, with what their events say of them.",
+    """
+    SELECT e.position, e.line, e.account, a.network, a.player, c.name AS component, c.partner,
+           a.currency, a.table_id, e.amount_minor, e.occurred_at, said.stream, said.event,
+           said.request_id, said.actor, said.rulebook,
+           (SELECT m.last_position FROM journal.commits m WHERE m.last_position >= e.position
+             ORDER BY m.last_position LIMIT 1) AS commit_position
+      FROM {book}.entries e
+      JOIN {book}.accounts a ON a.account = e.account AND a.player IS NOT NULL
+      JOIN {book}.components c ON c.component = a.component
+     CROSS JOIN LATERAL (
+        SELECT j.originator_id AS stream, j.topic AS event, event ->> 'request_id' AS request_id,
+               event ->> 'actor' AS actor, coalesce(event ->> 'rulebook', '') AS rulebook
+          FROM journal.events j, LATERAL (SELECT convert_from(j.state, 'UTF8')::jsonb) AS f (event)
+         WHERE j.notification_id = e.position OFFSET 0) AS said
+    """,
+    {
+        "position": "The event's position in the journal.",
+        "line": "The line of the event's postings, from 0.",
+        "account": "The account's number.",
+        "network": _NETWORK,
+        "player": _PLAYER,
+        "component": "The account's component.",
+        "partner": "His partner.",
+        "currency": _CURRENCY,
+        "table_id": "The table, for chips.",
+        "amount_minor": "The amount: debits above zero, credits below.",
+        "occurred_at": "When it happened.",
+        "stream": "The stream that the event belongs to.",
+        "event": "The event's stored name.",
+        "request_id": "The request that it came from.",
+        "actor": "Who asked for it.",
+        "rulebook": "The version that it was judged by; empty where the event names none.",
+        "commit_position": "The last position of its commit.",
+    },
+)
+
+PROTEST_WINDOWS: Final = View(
+    "protest_windows",
+    "Until when each transaction of a player may be protested; for the transactions of one player:"
+    " protest_windows_closing() finds what closes soon.",
+    """
+    SELECT t.network, t.player, t.partner, coalesce(t.hand, t.request_id) AS transaction, t.event,
+           t.table_id, t.first_position, t.last_position, t.occurred_at, t.currency,
+           t.gross_minor, t.net_minor, coalesce(t.rulebook, v.rulebook) AS rulebook,
+           CASE WHEN v.window_kind = 'until-next-hand-ends' AND t.table_id IS NULL THEN 'none'
+                ELSE coalesce(v.window_kind, 'unknown') END AS window_kind,
+           v.window_days, v.window_zone, coalesce(day.closes_at, next.recorded_at) AS closes_at
+      FROM (
+        SELECT network, player, partner, currency, request_id, hand, max(table_id) AS table_id,
+               max(stream) AS stream, max(nullif(rulebook, '')) AS rulebook,
+               (array_agg(event ORDER BY position, line))[1] AS event,
+               min(position) AS first_position, max(position) AS last_position,
+               min(occurred_at) AS occurred_at,
+               sum(greatest(amount_minor, 0))::bigint AS gross_minor,
+               sum(amount_minor)::bigint AS net_minor
+          FROM (SELECT *, CASE WHEN stream LIKE 'hand:%' THEN stream END AS hand
+                  FROM {player_lines}) AS moved
+         GROUP BY network, player, partner, currency, commit_position, request_id, actor, hand
+      ) AS t
+      LEFT JOIN LATERAL (
+        SELECT r.* FROM book.rulebook_versions r
+         WHERE r.network = t.network AND r.rulebook = t.rulebook
+        UNION ALL
+        (SELECT r.* FROM book.rulebook_versions r
+           JOIN book.players p ON p.network = t.network AND p.player = t.player
+          WHERE t.rulebook IS NULL AND r.network = t.network AND r.name = p.rulebook
+            AND r.position < t.first_position
+          ORDER BY r.valid_from > (t.occurred_at AT TIME ZONE 'UTC')::date,
+                   abs(r.valid_from - (t.occurred_at AT TIME ZONE 'UTC')::date), r.revision DESC
+          LIMIT 1)) AS v ON true
+      {end_of_window}
+      LEFT JOIN LATERAL (
+        SELECT m.recorded_at FROM book.commits m
+         WHERE v.window_kind = 'until-next-hand-ends' AND m.last_position >= (
+           SELECT l.position FROM book.lines l
+             JOIN book.accounts a USING (account) JOIN book.kinds k USING (kind)
+            WHERE a.code = concat_ws(':', 'pot', t.network, t.table_id)
+              AND a.currency = t.currency AND k.name = 'hand.staked.v1'
+              AND l.position > t.last_position AND l.position <= {upto}
+              AND NOT EXISTS (SELECT FROM book.player_lines same
+                               WHERE same.position = l.position AND same.stream = t.stream)
+            ORDER BY l.position LIMIT 1)
+         ORDER BY m.last_position LIMIT 1) AS next ON true
+    """,
+    {
+        "network": _NETWORK,
+        "player": _PLAYER,
+        "partner": "His partner.",
+        "transaction": "The request that it came from, or the hand's stream.",
+        "event": "The stored name of its first event on his accounts.",
+        "table_id": "The table, for hands and chips.",
+        "first_position": "Its first event on his accounts.",
+        "last_position": "Its last event on his accounts.",
+        "occurred_at": "When it happened, and the window opened.",
+        "currency": _CURRENCY,
+        "gross_minor": "At stake, gross: what was taken from his accounts, even where it went to"
+        " another of his.",
+        "net_minor": "At stake, net: what left him altogether; below zero when he got more.",
+        "rulebook": "The version that it was judged by; where its events name none, the one of the"
+        " player's rulebook in force that day.",
+        "window_kind": "days, until-next-hand-ends, none, or unknown.",
+        "window_days": "How many days after its own the window is open.",
+        "window_zone": "The zone in which the days are counted.",
+        "closes_at": "The first instant at which it can be protested no more. NULL: never open, or"
+        " open until the table's next hand ends.",
+    },
+)
+
 VIEWS: Final = (
     GENERATION,
     ACCOUNTS,
@@ -819,6 +973,7 @@ VIEWS: Final = (
     WITHDRAWALS,
     APPROVALS,
     IN_TRANSIT_DEPOSITS,
+    PAYMENTS,
     PROVIDERS,
     TREASURY,
     PARTNERS,
@@ -836,4 +991,6 @@ VIEWS: Final = (
     DAYS,
     RULEBOOK_VERSIONS,
     RULEBOOK_DAYS,
+    PLAYER_LINES,
+    PROTEST_WINDOWS,
 )

@@ -57,27 +57,21 @@ class Transaction(NamedTuple):
         return self.lines[0].commit
 
 
-_LINES: Final = sa.text("""
-SELECT l.position, l.line, a.player, a.partner, a.currency, a.table_id, l.amount_minor,
-       l.occurred_at, j.originator_id, j.topic, said ->> 'request_id', said ->> 'actor',
-       coalesce(said ->> 'rulebook', ''), m.last_position
-  FROM unnest(CAST(:positions AS bigint[]), CAST(:lines AS smallint[])) AS asked (position, line)
-  JOIN book.lines l USING (position, line)
-  JOIN book.accounts a ON a.account = l.account AND a.player IS NOT NULL
-  JOIN journal.events j ON j.notification_id = l.position
- CROSS JOIN LATERAL (SELECT convert_from(j.state, 'UTF8')::jsonb AS said) AS event
- CROSS JOIN LATERAL (SELECT last_position FROM book.commits WHERE last_position >= l.position
-                      ORDER BY last_position LIMIT 1) AS m
- ORDER BY l.position, l.line
-""")
-
-
 def lines_of(at: Snapshot, keys: Sequence[entries.Key]) -> list[Line]:
     """Read those of the entries that are on players' accounts, in the order of the journal."""
     if not keys:
         return []
     asked = {"positions": [key[0] for key in keys], "lines": [key[1] for key in keys]}
     return [Line(*row) for row in at.connection.execute(_LINES, asked)]
+
+
+_LINES: Final = sa.text("""
+SELECT position, line, player, partner, currency, table_id, amount_minor, occurred_at, stream,
+       event, request_id, actor, rulebook, commit_position
+  FROM unnest(CAST(:positions AS bigint[]), CAST(:lines AS smallint[])) AS asked (position, line)
+  JOIN book.player_lines USING (position, line)
+ ORDER BY position, line
+""")
 
 
 def transactions(lines: Sequence[Line]) -> list[Transaction]:
