@@ -1,5 +1,6 @@
 """Generations of the projections: made beside the live one, shown through views, dropped."""
 
+import hashlib
 from typing import Any, Final
 
 import psycopg
@@ -12,6 +13,9 @@ from projections.views import PLACEHOLDERS, VIEWS, View
 GENERATIONS_LOCK: Final = 7_215_501_114
 """Held while generations are made, shown or dropped."""
 
+AUDITOR: Final = "cardroom_auditor"
+"""The role that may read the views, if the server has it; an operator makes it."""
+
 Cursor = psycopg.Cursor[Any]
 
 
@@ -20,7 +24,10 @@ class StaleGenerationError(RuntimeError):
 
 
 def ensure(dsn: str) -> int:
-    """Make and show the first generation if there is none; return the live one's number."""
+    """Make the first generation if there is none, and show the live one as this code shows it.
+
+    Returns the live one's number. One that other code made is left as it is.
+    """
     with psycopg.connect(dsn) as connection, connection.cursor() as cursor:
         seize(cursor)
         number = live(cursor)
@@ -28,6 +35,10 @@ def ensure(dsn: str) -> int:
             number = 1
             create(cursor, number)
             show(cursor, number)
+        elif is_ours(cursor, number):
+            if f"views {_appearance()}" not in described(cursor, number).split(", "):
+                show(cursor, number)
+            _let_auditors_read(cursor)  # the role may be younger than the views
         return number
 
 
@@ -75,11 +86,21 @@ def create(cursor: Cursor, number: int) -> None:
     cursor.execute(sql.SQL("CREATE SCHEMA {}").format(book))
     for statements in TABLES:
         cursor.execute(sql.SQL(statements).format(book=book))
+    _describe(cursor, number)
+
+
+def _describe(cursor: Cursor, number: int, *more: str) -> None:
+    parts = ("Projections", f"generation {number}", f"definition {definition()}", *more)
     cursor.execute(
         sql.SQL("COMMENT ON SCHEMA {} IS {}").format(
-            book, sql.Literal(f"Projections, generation {number}, definition {definition()}")
+            sql.Identifier(book_of(number)), sql.Literal(", ".join(parts))
         )
     )
+
+
+def _appearance() -> str:
+    """Digest the views and functions: with other ones the same tables are shown anew."""
+    return hashlib.sha256(repr((VIEWS, FUNCTIONS, PLACEHOLDERS)).encode()).hexdigest()[:16]
 
 
 def drop(cursor: Cursor, number: int) -> None:
@@ -88,16 +109,25 @@ def drop(cursor: Cursor, number: int) -> None:
     cursor.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(book))
 
 
-def verify_definition(cursor: Cursor, number: int) -> None:
-    """Raise StaleGenerationError unless this code made the generation's tables."""
+def described(cursor: Cursor, number: int) -> str:
+    """Return what the schema of a generation says of itself."""
     row = cursor.execute(
         "SELECT obj_description(to_regnamespace(%s), 'pg_namespace')", (book_of(number),)
     ).fetchone()
-    comment = (row and row[0]) or ""
-    if not comment.endswith(definition()):
+    return (row and row[0]) or ""
+
+
+def is_ours(cursor: Cursor, number: int) -> bool:
+    """Tell whether this code made the generation's tables."""
+    return f"definition {definition()}" in described(cursor, number).split(", ")
+
+
+def verify_definition(cursor: Cursor, number: int) -> None:
+    """Raise StaleGenerationError unless this code made the generation's tables."""
+    if not is_ours(cursor, number):
         raise StaleGenerationError(
-            f"Generation {number} of the projections was made by another version: {comment!r}. "
-            "Run 'cardroom projections rebuild'."
+            f"Generation {number} of the projections was made by another version: "
+            f"{described(cursor, number)!r}. Run 'cardroom projections rebuild'."
         )
 
 
@@ -114,8 +144,10 @@ def show(cursor: Cursor, number: int) -> None:
     rights = _rights(cursor)
     for function in cursor.execute(_FUNCTIONS).fetchall():
         cursor.execute(sql.SQL("DROP FUNCTION {}").format(sql.SQL(function[0])))
-    for view in reversed(VIEWS):
-        cursor.execute(sql.SQL("DROP VIEW IF EXISTS {}").format(_name(view)))
+    # In one go, and first the one that every reader begins with: who is in is let finish, and
+    # nobody who has read that one waits for another.
+    views = sql.SQL(", ").join(map(_name, VIEWS))
+    cursor.execute(sql.SQL("DROP VIEW IF EXISTS {}").format(views))
     for view in VIEWS:
         query = view.query.format(book=book_of(number), number=number, **PLACEHOLDERS)
         cursor.execute(sql.SQL("CREATE VIEW {} AS {}").format(_name(view), sql.SQL(query)))
@@ -124,16 +156,30 @@ def show(cursor: Cursor, number: int) -> None:
         _create(cursor, function)
     for statement in rights:
         cursor.execute(statement)
+    _let_auditors_read(cursor)
+    _describe(cursor, number, f"views {_appearance()}")
 
 
 def _comment(cursor: Cursor, view: View) -> None:
-    cursor.execute(
+    """Comment on a view and its columns, in one round trip: readers are waiting."""
+    statements = [
         sql.SQL("COMMENT ON VIEW {} IS {}").format(_name(view), sql.Literal(view.comment))
-    )
-    for column, comment in view.columns.items():
+    ]
+    statements += [
+        sql.SQL("COMMENT ON COLUMN {}.{} IS {}").format(
+            _name(view), sql.Identifier(column), sql.Literal(comment)
+        )
+        for column, comment in view.columns.items()
+    ]
+    cursor.execute(sql.SQL("; ").join(statements))
+
+
+def _let_auditors_read(cursor: Cursor) -> None:
+    """Grant the views to the auditor's role, where there is one."""
+    if cursor.execute("SELECT FROM pg_roles WHERE rolname = %s", (AUDITOR,)).rowcount:
         cursor.execute(
-            sql.SQL("COMMENT ON COLUMN {}.{} IS {}").format(
-                _name(view), sql.Identifier(column), sql.Literal(comment)
+            sql.SQL("GRANT SELECT ON {} TO {}").format(
+                sql.SQL(", ").join(map(_name, VIEWS)), sql.Identifier(AUDITOR)
             )
         )
 

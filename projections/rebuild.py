@@ -1,12 +1,14 @@
 """Building a new generation beside the live one, proving the two equal, and swapping the views."""
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 import psycopg
 from psycopg import sql
 
+from ledger.recorder import CheckpointRecorder
 from projections import checkpoints, generations
 from projections.runner import Projector, connect
 from projections.schema import book_of
@@ -14,51 +16,143 @@ from projections.schema import book_of
 REBUILD_LOCK: Final = 7_215_501_116
 """Held by the session that rebuilds."""
 
+HELD_SECONDS: Final = 0.3
+"""How long a swap waits for a reader, and lets others queue behind it, before it steps back."""
+
+PAUSE_SECONDS: Final = 0.5
+"""How long it then lets the readers go on."""
+
+PATIENCE_SECONDS: Final = 3600.0
+"""How long a swap is tried while somebody goes on reading in one transaction."""
+
+PROJECTOR_SECONDS: Final = 30
+"""How long a swap waits for the projector's batch."""
+
 Progress = Callable[[int], None]
+Waiting = Callable[[Sequence[str]], None]
+"""Told who keeps a swap waiting."""
 
 
 class RebuildRunningError(RuntimeError):
     """Another session is rebuilding."""
 
 
+class SwapBlockedError(RuntimeError):
+    """Somebody read on and on in one transaction; the live generation stays as it is."""
+
+
+class Difference(NamedTuple):
+    """A table that is not the same in two generations."""
+
+    table: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.table}: {self.what}"
+
+
 class GenerationsDifferError(RuntimeError):
     """The events give other rows than the live generation has."""
 
-    def __init__(self, differences: list[str]) -> None:
-        super().__init__("; ".join(differences))
+    def __init__(self, differences: Sequence[Difference]) -> None:
+        super().__init__("; ".join(map(str, differences)))
         self.differences = differences
 
 
 class Rebuilt(NamedTuple):
-    """What became of a rebuild: the new live generation, and how the one before differed."""
+    """What became of a rebuild: the new generation, and how the one before differed."""
 
     generation: int
     position: int
-    differences: list[str]
+    differences: list[Difference]
+    held_seconds: float
+    """How long the swap kept the projector, and at most the readers, waiting."""
+
+
+class Everything:
+    """Every table: what is accepted when differences are, wherever they may be."""
+
+    def __contains__(self, table: object) -> bool:
+        return True
+
+
+EVERYTHING: Final = Everything()
+Accepted = Collection[str] | Everything
 
 
 def rebuild(
-    dsn: str, *, accept_differences: bool = False, on_progress: Progress = lambda _: None
+    dsn: str,
+    *,
+    accept: Accepted = (),
+    on_progress: Progress = lambda _: None,
+    on_wait: Waiting = lambda _: None,
 ) -> Rebuilt:
     """Build the next generation, compare it with the live one, and show it in its place.
 
-    Hands may be posted meanwhile. Raises GenerationsDifferError, and leaves the live one as it is,
-    unless differences are accepted: that is how a damaged generation is repaired.
+    Hands may be posted meanwhile. ``accept`` names the tables that may differ: that is how a
+    damaged one is repaired. Raises GenerationsDifferError for any other, and SwapBlockedError; the
+    live generation then stays as it is.
     """
-    with connect(dsn) as connection, _only_one(connection):
-        before, number = _begin(connection)
-        with checkpoints.recorder() as recorder:
-            projector = Projector(connection, recorder, number)
-            _follow(projector, before, on_progress)
-            differences = _differences(dsn, projector, before)
-            if differences and not accept_differences:
-                _drop(connection, number)
-                raise GenerationsDifferError(differences)
-            projector.catch_up()
-            _swap(connection, projector, number)
+    with connect(dsn) as connection, _only_one(connection), checkpoints.recorder() as recorder:
+        before, built = _build(dsn, connection, recorder, accept, on_progress)
+        try:
+            rebuilt = _swap(connection, recorder, built, on_wait)
+        except SwapBlockedError:
+            _drop(connection, built.generation)
+            raise
         if before is not None:
             _drop(connection, before)
-        return Rebuilt(number, projector.position, differences)
+        return rebuilt
+
+
+def prepare(
+    dsn: str, *, accept: Accepted = (), on_progress: Progress = lambda _: None
+) -> Rebuilt | None:
+    """Build the next generation and leave it beside the live one, for ``adopt``.
+
+    None when the live one was made by this code already. A version that is to be installed
+    prepares while the one before it serves. Raises GenerationsDifferError.
+    """
+    with connect(dsn) as connection, _only_one(connection), checkpoints.recorder() as recorder:
+        with connection.cursor() as cursor:
+            live = generations.live(cursor)
+            if live is None or generations.is_ours(cursor, live):
+                return None
+        _, built = _build(dsn, connection, recorder, accept, on_progress)
+        return built
+
+
+def adopt(dsn: str, *, on_wait: Waiting = lambda _: None) -> Rebuilt | None:
+    """Show the generation that this code has prepared, where the live one is another's.
+
+    None when there is nothing to do, or nothing was prepared.
+    """
+    with connect(dsn) as connection, _only_one(connection), checkpoints.recorder() as recorder:
+        with connection.cursor() as cursor:
+            live = generations.live(cursor)
+            if live is None or generations.is_ours(cursor, live):
+                return None
+            ours = [
+                number
+                for number in generations.existing(cursor)
+                if number != live and generations.is_ours(cursor, number)
+            ]
+        if not ours:
+            return None
+        rebuilt = _swap(connection, recorder, Rebuilt(ours[-1], 0, [], 0.0), on_wait)
+        _drop(connection, live)
+        return rebuilt
+
+
+def make_ready(dsn: str) -> None:
+    """See to it that this code may read the projections: they are its own, and so are the views.
+
+    Shows what it has prepared, makes the first generation of a new book, and gives the live one
+    the views of this version. Raises StaleGenerationError when that does not do.
+    """
+    adopt(dsn)
+    generations.verify(dsn)
+    generations.ensure(dsn)
 
 
 @contextmanager
@@ -68,6 +162,24 @@ def _only_one(connection: psycopg.Connection[Any]) -> Iterator[None]:
     if not row[0]:
         raise RebuildRunningError("another rebuild is running")
     yield
+
+
+def _build(
+    dsn: str,
+    connection: psycopg.Connection[Any],
+    recorder: CheckpointRecorder,
+    accept: Accepted,
+    on_progress: Progress,
+) -> tuple[int | None, Rebuilt]:
+    """Build a generation up to where the live one is, and compare them; return both."""
+    before, number = _begin(connection)
+    projector = Projector(connection, recorder, number)
+    _follow(projector, before, on_progress)
+    differences = _differences(dsn, projector, before)
+    if unexpected := [one for one in differences if one.table not in accept]:
+        _drop(connection, number)
+        raise GenerationsDifferError(unexpected)
+    return before, Rebuilt(number, projector.position, differences, 0.0)
 
 
 def _begin(connection: psycopg.Connection[Any]) -> tuple[int | None, int]:
@@ -84,18 +196,71 @@ def _begin(connection: psycopg.Connection[Any]) -> tuple[int | None, int]:
 
 
 def _drop(connection: psycopg.Connection[Any], number: int) -> None:
-    with connection.transaction(), connection.cursor() as cursor:
-        generations.seize(cursor)
-        generations.drop(cursor, number)
+    """Drop a generation that nobody is shown; while somebody reads it, the next rebuild does."""
+    for _ in range(10):
+        try:
+            with connection.transaction(), connection.cursor() as cursor:
+                generations.seize(cursor)
+                _wait_at_most(cursor, HELD_SECONDS)
+                generations.drop(cursor, number)
+                return
+        except psycopg.errors.LockNotAvailable:
+            time.sleep(PAUSE_SECONDS)
 
 
-def _swap(connection: psycopg.Connection[Any], projector: Projector, number: int) -> None:
-    """Show the new generation, no less far than the one before, in one transaction."""
-    with connection.transaction(), connection.cursor() as cursor:
-        generations.seize(cursor)
-        while projector.apply():
-            pass
-        generations.show(cursor, number)
+def _swap(
+    connection: psycopg.Connection[Any],
+    recorder: CheckpointRecorder,
+    built: Rebuilt,
+    on_wait: Waiting,
+) -> Rebuilt:
+    """Show the new generation, no less far than the one before, in one transaction.
+
+    Readers queue behind a swap that waits for one of them, so it waits a moment only, then lets
+    them pass and tries again. Raises SwapBlockedError when that went on for too long.
+    """
+    end = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        # What it has in memory is ahead of the tables after a try that failed: another each time.
+        projector = Projector(connection, recorder, built.generation)
+        projector.catch_up()
+        try:
+            with connection.transaction(), connection.cursor() as cursor:
+                _wait_at_most(cursor, PROJECTOR_SECONDS)
+                generations.seize(cursor)
+                held = time.monotonic()
+                while projector.apply():
+                    pass
+                _wait_at_most(cursor, HELD_SECONDS)
+                generations.show(cursor, built.generation)
+        except psycopg.errors.LockNotAvailable:
+            readers = _readers(connection)
+            if time.monotonic() > end:
+                raise SwapBlockedError(
+                    f"the views are being read all the while by {', '.join(readers)}"
+                ) from None
+            on_wait(readers)
+            time.sleep(PAUSE_SECONDS)
+        else:
+            seconds = time.monotonic() - held
+            return built._replace(position=projector.position, held_seconds=seconds)
+
+
+def _wait_at_most(cursor: psycopg.Cursor[Any], seconds: float) -> None:
+    cursor.execute("SELECT set_config('lock_timeout', %s, true)", (f"{seconds * 1000:.0f}ms",))
+
+
+def _readers(connection: psycopg.Connection[Any]) -> list[str]:
+    """Name the sessions that hold the views, the longest first."""
+    found = connection.execute(
+        "SELECT concat(coalesce(nullif(application_name, ''), usename), ', process ', pid,"
+        " ', for ', extract(epoch FROM clock_timestamp() - xact_start)::int, ' s')"
+        " FROM pg_stat_activity"
+        " WHERE pid <> pg_backend_pid() AND pid IN (SELECT pid FROM pg_locks JOIN pg_class c"
+        " ON c.oid = relation WHERE c.relnamespace = 'book'::regnamespace AND granted)"
+        " ORDER BY xact_start"
+    )
+    return [name for (name,) in found]
 
 
 def _follow(projector: Projector, before: int | None, on_progress: Progress) -> None:
@@ -109,7 +274,7 @@ def _follow(projector: Projector, before: int | None, on_progress: Progress) -> 
         on_progress(projector.position)
 
 
-def _differences(dsn: str, projector: Projector, before: int | None) -> list[str]:
+def _differences(dsn: str, projector: Projector, before: int | None) -> list[Difference]:
     """Compare the generations at one position; the live one is looked at in a snapshot."""
     if before is None:
         return []
@@ -122,23 +287,23 @@ def _differences(dsn: str, projector: Projector, before: int | None) -> list[str
 
 def compare(
     first: psycopg.Cursor[Any], book: str, second: psycopg.Cursor[Any], other: str
-) -> list[str]:
+) -> list[Difference]:
     """Compare two generations table by table, each through its own cursor; name what differs."""
     differences = []
-    left, right = _tables(first, book), _tables(second, other)
+    left, right = tables_of(first, book), tables_of(second, other)
     for table in sorted({**left, **right}):
         common = [name for name in left.get(table, []) if name in right.get(table, [])]
         if not common:
-            differences.append(f"{table}: only in one of {book} and {other}")
+            differences.append(Difference(table, f"only in one of {book} and {other}"))
             continue
         one = _fingerprint(first, book, table, common)
         two = _fingerprint(second, other, table, common)
         if one != two:
-            differences.append(f"{table}: {one[0]} rows in {book}, {two[0]} in {other}")
+            differences.append(Difference(table, f"{one[0]} rows in {book}, {two[0]} in {other}"))
     return differences
 
 
-def _tables(cursor: psycopg.Cursor[Any], book: str) -> dict[str, list[str]]:
+def tables_of(cursor: psycopg.Cursor[Any], book: str) -> dict[str, list[str]]:
     """Return each table's columns, by name."""
     found = cursor.execute(
         "SELECT relname, array_agg(attname::text ORDER BY attname) FROM pg_class"

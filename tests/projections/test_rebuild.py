@@ -1,14 +1,21 @@
 """Rebuilding: beside the live generation, proven equal, swapped with its grants and comments."""
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 
 import psycopg
 import pytest
 
 from projections import generations, rebuild, runner
 from projections.check.books import check
-from projections.rebuild import GenerationsDifferError, RebuildRunningError
+from projections.generations import StaleGenerationError
+from projections.rebuild import (
+    EVERYTHING,
+    GenerationsDifferError,
+    RebuildRunningError,
+    SwapBlockedError,
+)
 from projections.schema import book_of
 from tests.conftest import Server
 from tests.projections.conftest import project
@@ -52,18 +59,21 @@ def test_a_damaged_generation_is_named_and_stays_until_that_is_accepted(books: s
         connection.execute("DELETE FROM book_1.entries WHERE position = 63")
     with pytest.raises(GenerationsDifferError) as raised:
         rebuild.rebuild(books)
-    assert [one.split(":")[0] for one in raised.value.differences] == ["accounts", "entries"]
+    assert [one.table for one in raised.value.differences] == ["accounts", "entries"]
     assert live(books)[0] == 1
     assert books_that_exist(books) == [1]
-    done = rebuild.rebuild(books, accept_differences=True)
-    assert len(done.differences) == 2
+    with pytest.raises(GenerationsDifferError, match=r"^accounts: "):
+        rebuild.rebuild(books, accept=["entries"])
+    assert live(books)[0] == 1
+    done = rebuild.rebuild(books, accept=["entries", "accounts"])
+    assert [one.table for one in done.differences] == ["accounts", "entries"]
     assert check(books).clean
 
 
 def test_a_generation_whose_tables_are_gone_is_built_again(books: str) -> None:
     with psycopg.connect(books) as connection:
         connection.execute("DROP SCHEMA book_1 CASCADE")
-    rebuild.rebuild(books, accept_differences=True)
+    rebuild.rebuild(books, accept=EVERYTHING)
     assert check(books).clean
 
 
@@ -140,3 +150,118 @@ def test_the_projector_goes_on_in_the_new_generation(books: str, room: Room) -> 
     assert check(books).clean
     assert books_that_exist(books) == [4]
     assert book_of(4) == "book_4"
+
+
+# -- the swap ------------------------------------------------------------------------------------
+
+
+def test_a_swap_waits_for_a_reader_in_short_moments_and_lets_the_others_pass(books: str) -> None:
+    waited: list[str] = []
+    passed: list[float] = []
+    with psycopg.connect(books, application_name="slow reader") as slow:
+        slow.execute("SELECT FROM book.generation")
+
+        def on_wait(readers: Sequence[str]) -> None:
+            waited.extend(readers)
+            began = time.monotonic()
+            with psycopg.connect(books) as other:
+                other.execute("SELECT FROM book.generation")
+            passed.append(time.monotonic() - began)
+            if len(passed) == 2:
+                slow.rollback()
+
+        assert rebuild.rebuild(books, on_wait=on_wait).generation == 2
+    assert all(reader.startswith("slow reader, process ") for reader in waited)
+    assert len(passed) == 2
+    assert max(passed) < rebuild.HELD_SECONDS
+
+
+def test_a_swap_that_is_kept_waiting_too_long_leaves_everything_as_it_was(
+    books: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rebuild, "PATIENCE_SECONDS", 0.0)
+    with psycopg.connect(books, application_name="slow reader") as slow:
+        slow.execute("SELECT FROM book.entries")
+        with pytest.raises(SwapBlockedError, match="slow reader"):
+            rebuild.rebuild(books)
+    assert live(books)[0] == 1
+    assert books_that_exist(books) == [1]
+
+
+def test_readers_and_a_swap_do_not_wait_for_each_other(books: str) -> None:
+    """A reader holds the position's view and asks for another one while a swap begins."""
+    done = threading.Event()
+    failures: list[BaseException] = []
+
+    def read() -> None:
+        try:
+            with psycopg.connect(books, autocommit=True) as connection:
+                while not done.is_set():
+                    with connection.transaction():
+                        connection.execute("SELECT FROM book.generation")
+                        connection.execute("SELECT FROM book.days")
+        except psycopg.Error as error:
+            failures.append(error)
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    try:
+        held = [rebuild.rebuild(books).held_seconds for _ in range(3)]
+    finally:
+        done.set()
+        for reader in readers:
+            reader.join(10)
+    assert failures == []
+    assert max(held) < 1
+
+
+# -- upgrades ------------------------------------------------------------------------------------
+
+
+def of_another_version(dsn: str, number: int = 1) -> None:
+    with psycopg.connect(dsn) as connection:
+        connection.execute(
+            f"COMMENT ON SCHEMA book_{number} IS 'Projections, generation {number}, definition 0'"
+        )
+
+
+def test_what_a_version_has_prepared_is_shown_when_it_starts(books: str, room: Room) -> None:
+    of_another_version(books)
+    prepared = rebuild.prepare(books)
+    assert prepared is not None
+    assert live(books)[0] == 1
+    last = write(books, [list(room.hand("Table 1"))])
+    rebuild.make_ready(books)
+    assert live(books) == (prepared.generation, last)
+    assert books_that_exist(books) == [prepared.generation]
+    assert check(books).clean
+
+
+def test_nothing_is_prepared_where_the_live_one_is_this_versions(books: str) -> None:
+    assert rebuild.prepare(books) is None
+    assert rebuild.adopt(books) is None
+    assert books_that_exist(books) == [1]
+
+
+def test_without_anything_prepared_another_versions_tables_are_not_served(books: str) -> None:
+    of_another_version(books)
+    with pytest.raises(StaleGenerationError, match="cardroom projections rebuild"):
+        rebuild.make_ready(books)
+
+
+def test_other_views_over_the_same_tables_are_shown_at_the_start(
+    books: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    newer = tuple(
+        view._replace(comment="Which generation is live.") if view.name == "generation" else view
+        for view in generations.VIEWS
+    )
+    monkeypatch.setattr(generations, "VIEWS", newer)
+    rebuild.make_ready(books)
+    with psycopg.connect(books) as connection:
+        row = connection.execute(
+            "SELECT obj_description('book.generation'::regclass, 'pg_class')"
+        ).fetchone()
+    assert row == ("Which generation is live.",)
+    assert live(books)[0] == 1

@@ -8,6 +8,7 @@ from projections import anchors, rebuild
 from projections.anchors import Anchor
 from projections.check.books import check
 from projections.check.report import Report
+from projections.rebuild import EVERYTHING
 from tests.projections.check.test_books import AMOUNT, found, plant
 from tests.projections.story import NETWORK
 
@@ -72,7 +73,7 @@ def test_the_newest_events_gone_with_all_that_knows_of_them_show_by_an_anchor_al
 ) -> None:
     before = noted(books)
     take_the_newest_away(books_owner)
-    rebuild.rebuild(books, accept_differences=True)
+    rebuild.rebuild(books, accept=EVERYTHING)
     assert check(books).clean
     report = check(books, against=before)
     assert found(report) == {"anchor-missing": [f"position {before[0].number}"]}
@@ -97,7 +98,7 @@ def test_a_changed_amount_shows_by_its_hand_however_the_chain_was_computed(
 ) -> None:
     plant(books_owner, AMOUNT)
     chain_anew(books_owner)
-    rebuild.rebuild(books, accept_differences=True)
+    rebuild.rebuild(books, accept=EVERYTHING)
     places = found(check(books))
     assert "digest-differs" not in places
     assert "hand-does-not-add-up" in places
