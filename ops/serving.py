@@ -113,11 +113,12 @@ class Serving:
                 self._process.wait()
         self._process = None
 
-    def token(self, role: str, *, partner: str | None = None) -> str:
+    def token(self, role: str, *, partner: str | None = None, subject: str | None = None) -> str:
         """Sign a token of a role with the installation's own key."""
         key = SecretStr(key_in(self.data_dir / "jwt.key"))
         settings = Settings(database_url=None, owner_database_url=None, data_dir=self.data_dir)
-        return token(settings.model_copy(update={"jwt_key": key}), role, partner=partner)
+        told = settings.model_copy(update={"jwt_key": key})
+        return token(told, role, partner=partner, subject=subject)
 
     def dsn(self, role: str = OWNER) -> str:
         """Return the connection string of a role of the running database."""

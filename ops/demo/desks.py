@@ -33,6 +33,9 @@ class Desks:
         self.support = desk("support")
         self.auditor = desk("auditor")
         self.operator = desk("operator")
+        self.operator_as_approver = Client(
+            serving.base_url, serving.token("approver", subject="operator"), name="two-hats"
+        )
         self.partners = {
             partner: Client(
                 serving.base_url, serving.token("partner", partner=partner), name=partner
@@ -50,7 +53,8 @@ class Desks:
         traceback: TracebackType | None,
     ) -> None:
         named = (self.cashier, self.floor, self.compliance, self.approver, self.support)
-        for client in (*named, self.auditor, self.operator, *self.partners.values()):
+        house = (*named, self.auditor, self.operator, self.operator_as_approver)
+        for client in (*house, *self.partners.values()):
             client.close()
 
     def as_stranger(self, token: str | None, path: str) -> Answer:

@@ -71,6 +71,10 @@ class Floor:
         self.room = Room(rng, at=at, first_game=8_100_001, pause=PAUSE)
         self.posted: list[Posted] = []
         self.lost_hand = ""
+        self.alone: Answer
+        """What the operator was told who agreed to what he had asked for."""
+        self.twice: Answer
+        """What the approver was told who agreed once more."""
 
     # -- tables and seats ------------------------------------------------------------------------
 
@@ -271,22 +275,30 @@ class Floor:
         return refused
 
     def lost(self, name: str) -> dict[str, Any]:
-        """Lose a raked hand, and set the ledger's chips to what the game server has."""
+        """Lose a raked hand, and set the ledger's chips to what the game server has.
+
+        The operator asks for it and cannot agree to it himself; the approver does.
+        """
         dealt = self.next_hand(name)
         while not dealt.rake:
             self.post_each([dealt])
             dealt = self.next_hand(name)
         self.lost_hand = dealt.game_number
         seats = self.room.tables[name].seats
-        answer: dict[str, Any] = self.desks.operator.post(
+        asked = self.desks.operator.post(
             path_of(name, "resync"),
             chips_minor={str(number): seat.chips for number, seat in seats.items()},
             ground="technical-failure",
             reason=f"Hand {dealt.game_number} was lost with the game server's disk.",
             game_number=dealt.game_number,
         )
-        self.tally.resynced += answer["suspense_minor"]
-        if answer["suspense_minor"] != -dealt.rake:
+        grant = f"{asked['links']['approval']}/grant"
+        self.alone = self.desks.operator_as_approver.try_post(grant, {})
+        answer: dict[str, Any] = self.desks.approver.post(grant)
+        self.twice = self.desks.approver.try_post(grant, {})
+        result = answer["result"]
+        self.tally.resynced += result["suspense_minor"]
+        if result["suspense_minor"] != -dealt.rake:
             raise AssertionError(f"the lost hand's rake was {dealt.rake}: {answer}")
         return answer
 

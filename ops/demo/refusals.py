@@ -197,6 +197,8 @@ def at_the_tables(desks: Desks, floor: Floor, idle: Patron) -> Iterator[Case]:
         f"/v1/players/{idle.player}/suspend", ground="collusion", reason="Reported twice."
     )
     yield Case("a suspended player", "player-suspended", buying())
+    yield Case("who asked agrees to it himself", "same-person", floor.alone)
+    yield Case("what was agreed to, again", "approval-decided", floor.twice)
     desks.compliance.post(f"/v1/players/{idle.player}/reinstate", reason="Nothing was found.")
 
 

@@ -70,8 +70,9 @@ class Demonstration:
             f" {tally.batches} batches and {tally.singles} single posts;"
             f" {tally.repeated} posted again and booked once;"
             f" hand {self.running} posted while it ran and when it was finished;"
-            f" hand {self.floor.lost_hand} lost,"
-            f" {self.lost['suspense']} EUR in suspense."
+            f" hand {self.floor.lost_hand} lost: {self.lost['maker']} asked for the table's chips"
+            f" to be corrected, {self.lost['checker']} agreed, and"
+            f" {self.lost['result']['suspense']} EUR stand in suspense."
         )
 
     @contextmanager
