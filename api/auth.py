@@ -43,6 +43,8 @@ class Scope(StrEnum):
     BALANCES_READ = "balances:read"
     BOOKS_READ = "books:read"
     FINDINGS_READ = "findings:read"
+    LEDGER_FINANCE = "ledger:finance"
+    PROTESTS_READ = "protests:read"
     APPROVALS_READ = "approvals:read"
     APPROVALS_WITHDRAW = "approvals:withdraw"
     APPROVALS_DECIDE = "approvals:decide"
@@ -56,13 +58,14 @@ ROLES: Final[dict[str, frozenset[Scope]]] = {
     | {Scope.HANDS_POST, Scope.HANDS_READ, Scope.TABLES_RUN, Scope.TABLES_READ},
     "cashier": _EVERYONE
     | {Scope.CASHIER_RUN, Scope.PLAYERS_REGISTER, Scope.PLAYERS_READ, Scope.BALANCES_READ},
-    "support": _READER | {Scope.PLAYERS_REGISTER, Scope.FINDINGS_READ},
+    "support": _READER | {Scope.PLAYERS_REGISTER, Scope.FINDINGS_READ, Scope.PROTESTS_READ},
     "compliance": _READER
     | {
         Scope.PLAYERS_INTERVENE,
         Scope.CASHIER_REVIEW,
         Scope.FINDINGS_READ,
         Scope.BOOKS_READ,
+        Scope.PROTESTS_READ,
         Scope.APPROVALS_READ,
     },
     "approver": _READER
@@ -72,8 +75,18 @@ ROLES: Final[dict[str, frozenset[Scope]]] = {
         Scope.APPROVALS_READ,
         Scope.APPROVALS_DECIDE,
     },
-    "auditor": _READER | {Scope.BOOKS_READ, Scope.FINDINGS_READ, Scope.APPROVALS_READ},
-    "partner": _READER | {Scope.PLAYERS_REGISTER},
+    "treasurer": _EVERYONE
+    | {
+        Scope.LEDGER_FINANCE,
+        Scope.PLAYERS_READ,
+        Scope.BALANCES_READ,
+        Scope.BOOKS_READ,
+        Scope.APPROVALS_READ,
+        Scope.APPROVALS_WITHDRAW,
+    },
+    "auditor": _READER
+    | {Scope.BOOKS_READ, Scope.FINDINGS_READ, Scope.PROTESTS_READ, Scope.APPROVALS_READ},
+    "partner": _READER | {Scope.PLAYERS_REGISTER, Scope.PROTESTS_READ},
     "operator": _READER
     | {
         Scope.TABLES_RUN,
