@@ -37,16 +37,25 @@ from ledger.approvals.commands import (
 )
 from ledger.approvals.events import ApprovalState, Status, approval_stream
 from ledger.core import Approvable
+from ledger.periods.commands import ClosePeriod, ReopenPeriod
 from ledger.tables.commands import ResyncTable
+from ledger.treasury.commands import CorrectTreasury, RecordProviderSettlement
 
 router = APIRouter(prefix="/v1/approvals", tags=["approver"], route_class=LedgerRoute)
 
 EXAMPLE: Final = "5b1c0c7e-2f0d-4f6f-9d43-0c8d9b8f7a10"
 
 COMMANDS: Final[dict[str, type[Approvable]]] = {
-    command.ACTION: command for command in (ResyncTable,)
+    command.ACTION: command
+    for command in (
+        ResyncTable,
+        RecordProviderSettlement,
+        CorrectTreasury,
+        ClosePeriod,
+        ReopenPeriod,
+    )
 }
-"""What may be approved, by action: its text is read back as this."""
+"""What may be approved, by the action that its text names: it is read back as this."""
 
 Withdrawing = Annotated[Caller, needs(Scope.APPROVALS_WITHDRAW)]
 Deciding = Annotated[Caller, needs(Scope.APPROVALS_DECIDE)]
@@ -200,7 +209,8 @@ def _command(state: ApprovalState) -> Approvable:
     """Read back what was asked for; raises ChangedCommand when this version cannot."""
     exact = msgspec.json.decode(state.command, type=dict[str, msgspec.Raw])
     try:
-        command: Approvable = msgspec.json.decode(exact["command"], type=COMMANDS[state.action])
+        kind = COMMANDS[msgspec.json.decode(exact["action"])]
+        command: Approvable = msgspec.json.decode(exact["command"], type=kind)
     except (KeyError, msgspec.ValidationError):
         raise ChangedCommand(
             "It was asked for in another version of the ledger; ask again.", field="approval"

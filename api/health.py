@@ -134,7 +134,41 @@ def _database_gauges(connection: Connection) -> Iterator[Gauge]:
     yield Gauge("cardroom_waiting_hands", "Refused hands that may still be booked.", waiting)
     findings = _of_the_book(connection, "SELECT count(*) FROM book.findings")
     yield Gauge("cardroom_open_findings", "Findings that nobody has resolved.", findings)
+    pending = _of_the_book(connection, _PENDING)
+    yield Gauge("cardroom_pending_approvals", "Requests that wait for a second person.", pending)
+    overdue = _of_the_book(connection, f"{_PENDING} AND expires_at < clock_timestamp()")
+    yield Gauge(
+        "cardroom_overdue_approvals",
+        "Pending requests whose time is over: the worker lets them expire within seconds.",
+        overdue,
+    )
+    yield from _coverage_gauges(connection)
     yield from _backup_gauges(connection)
+
+
+_COVERAGE: Final = """
+SELECT network, currency,
+       CASE WHEN liability_minor > 0 THEN div(assets_minor::numeric * 10000, liability_minor)
+            WHEN assets_minor < 0 THEN 0 END
+  FROM book.client_funds WHERE money = 'real'
+"""
+
+
+def _coverage_gauges(connection: Connection) -> Iterator[Gauge]:
+    """Tell how far player funds are covered; where nothing is owed there is nothing to tell."""
+    try:
+        with connection.transaction():
+            found = connection.execute(_COVERAGE).fetchall()
+    except psycopg.errors.UndefinedTable:
+        return
+    for network, currency, coverage in found:
+        if coverage is not None:
+            yield Gauge(
+                "cardroom_coverage_bps",
+                "Bank and transit per liability to players in 1/10000; below 10000 is short.",
+                float(coverage),
+                {"network": network, "currency": currency},
+            )
 
 
 # ``cardroom backup`` leaves the time in a setting of the database, under this name.
@@ -159,6 +193,8 @@ def _backup_gauges(connection: Connection) -> Iterator[Gauge]:
     if row[1] is not None:
         yield Gauge("cardroom_backup_age_seconds", "Age of the newest backup.", float(row[1]))
 
+
+_PENDING: Final = "SELECT count(*) FROM book.approvals WHERE status = 'pending'"
 
 _LAG: Final = """
 SELECT coalesce((SELECT max(last_position) FROM journal.commits), 0),

@@ -1,7 +1,7 @@
 """What ``/metrics`` shows of one API process."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
@@ -21,6 +21,7 @@ class Gauge(NamedTuple):
     name: str
     help: str
     value: float
+    labels: Mapping[str, str] = {}
 
 
 class _AtScrape(Collector):
@@ -28,8 +29,14 @@ class _AtScrape(Collector):
         self._gauges = gauges
 
     def collect(self) -> Iterable[Metric]:
+        families: dict[str, GaugeMetricFamily] = {}
         for gauge in self._gauges():
-            yield GaugeMetricFamily(gauge.name, gauge.help, value=gauge.value)
+            family = families.get(gauge.name)
+            if family is None:
+                family = GaugeMetricFamily(gauge.name, gauge.help, labels=list(gauge.labels))
+                families[gauge.name] = family
+            family.add_metric(list(gauge.labels.values()), gauge.value)
+        return families.values()
 
     def describe(self) -> Iterable[Metric]:
         # Said to be empty so that registering does not ask the database.

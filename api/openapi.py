@@ -40,6 +40,7 @@ TAGS: Final = {
     "support": "Answers players: reads accounts, tables and hands.",
     "compliance": "Suspends and closes accounts, reviews withdrawals, reads the books.",
     "approver": "Releases withdrawals.",
+    "treasurer": "Books what moves on the client-funds account, closes months.",
     "auditor": "Reads everything and changes nothing.",
     "partner": "Registers its own players and reads what concerns them.",
     "operator": "Adopts rulebooks, corrects tables after a failure.",

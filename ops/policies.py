@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 
 from ledger.approvals.policies import EXPIRY, Pending, expire
 from ledger.core import Book, Command
-from projections.queries import approvals
+from ledger.treasury.policies import COVERAGE, coverage_changes
+from projections.queries import approvals, treasury
 from projections.reading import Snapshot
 
 AT_ONCE: Final = 200
@@ -44,5 +45,11 @@ def _expiries(seen: Seen) -> Iterator[Command]:
         yield from expire(Pending(row["network"], row["approval"], row["expires_at"]), seen.now)
 
 
-POLICIES: Final = (Policy(EXPIRY, _expiries),)
+def _coverage(seen: Seen) -> Iterator[Command]:
+    """Tell for which currencies player funds are no longer covered, or are again."""
+    funds = treasury.funds(seen.at)
+    yield from coverage_changes(seen.states, seen.at.position, funds, seen.now)
+
+
+POLICIES: Final = (Policy(EXPIRY, _expiries), Policy(COVERAGE, _coverage))
 """Every policy, in the order in which they look."""

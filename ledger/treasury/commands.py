@@ -93,7 +93,7 @@ class RecordProviderSettlement(Approvable, frozen=True, kw_only=True):
     SettlementDiffers, FiguresOutOfDate. Source: K 1.6, K 5.1.
     """
 
-    ACTION: ClassVar[str] = CORRECTION
+    ACTION: ClassVar[str] = "settle-provider"
 
     settlement: str
     provider: str

@@ -9,7 +9,10 @@ from ledger.money import is_real
 from ledger.treasury.commands import RecordCoverage
 from ledger.treasury.events import TreasuryState, treasury_stream
 
-ACTOR: Final = "policy:coverage"
+COVERAGE: Final = "coverage"
+"""The policy's name, with which its request ids begin."""
+
+ACTOR: Final = f"policy:{COVERAGE}"
 
 
 class Funds(NamedTuple):
@@ -40,7 +43,7 @@ def coverage_changes(
             network=one.network,
             at=at,
             actor=ACTOR,
-            request_id=f"coverage:{one.currency}:{position}",
+            request_id=f"{COVERAGE}:{one.currency}:{position}",
             currency=one.currency,
             book_position=position,
             assets_minor=one.assets_minor,
