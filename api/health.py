@@ -142,6 +142,14 @@ def _database_gauges(connection: Connection) -> Iterator[Gauge]:
         "Pending requests whose time is over: the worker lets them expire within seconds.",
         overdue,
     )
+    pending = _of_the_book(connection, _PENDING)
+    yield Gauge("cardroom_pending_approvals", "Requests that wait for a second person.", pending)
+    overdue = _of_the_book(connection, f"{_PENDING} AND expires_at < clock_timestamp()")
+    yield Gauge(
+        "cardroom_overdue_approvals",
+        "Pending requests whose time is over: the worker lets them expire within seconds.",
+        overdue,
+    )
     yield from _coverage_gauges(connection)
     yield from _backup_gauges(connection)
 
@@ -193,6 +201,8 @@ def _backup_gauges(connection: Connection) -> Iterator[Gauge]:
     if row[1] is not None:
         yield Gauge("cardroom_backup_age_seconds", "Age of the newest backup.", float(row[1]))
 
+
+_PENDING: Final = "SELECT count(*) FROM book.approvals WHERE status = 'pending'"
 
 _PENDING: Final = "SELECT count(*) FROM book.approvals WHERE status = 'pending'"
 
