@@ -231,13 +231,14 @@ def test_what_has_become_something_else_is_not_granted_and_stays_pending(room: R
     assert (status(room, approval), executions(room, approval)) == ("pending", [])
 
 
-def test_a_request_that_is_too_old_is_not_granted_and_expires(room: Room) -> None:
+def old_request(room: Room) -> Pending:
+    """Ask for something so long ago that its time is over."""
     table, approval = a_table(room), str(uuid4())
     common: dict[str, Any] = {
         "network": NETWORK,
         "at": datetime.now(UTC) - timedelta(hours=HOURS),
         "actor": "operator-1",
-        "request_id": "old-request",
+        "request_id": f"old-request-{approval}",
     }
     command = ResyncTable(
         **common,
@@ -247,7 +248,12 @@ def test_a_request_that_is_too_old_is_not_granted_and_expires(room: Room) -> Non
         reason="A hand was lost.",
     )
     room.carry_out(RequestApproval(**common, approval=approval, command=command))
-    path = f"/v1/approvals/{approval}"
+    return Pending(NETWORK, approval, common["at"] + timedelta(hours=HOURS))
+
+
+def test_a_request_that_is_too_old_is_not_granted_and_expires(room: Room) -> None:
+    pending = old_request(room)
+    path = f"/v1/approvals/{pending.approval}"
     refused(room.post(f"{path}/grant", role="approver"), 409, "approval-too-late")
     found = room.get(path, role="approver").json()
     assert (found["status"], found["expires_in_seconds"], found["may_decide"]) == (
@@ -255,10 +261,26 @@ def test_a_request_that_is_too_old_is_not_granted_and_expires(room: Room) -> Non
         0,
         False,
     )
-    pending = Pending(NETWORK, approval, common["at"] + timedelta(hours=HOURS))
     room.carry_out(*expire(pending, datetime.now(UTC)))
     refused(room.post(f"{path}/grant", role="approver"), 409, "approval-decided")
     assert executions(room, path) == []
+
+
+def test_monitoring_is_told_what_waits_and_what_the_worker_has_left(room: Room) -> None:
+    def scraped() -> tuple[float, float]:
+        room.project()
+        lines = room.http.get("/metrics").text.splitlines()
+        values = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+        names = ("cardroom_pending_approvals", "cardroom_overdue_approvals")
+        waiting, overdue = (float(values[name]) for name in names)
+        return waiting, overdue
+
+    waiting, overdue = scraped()
+    asked(room)
+    old = old_request(room)
+    assert scraped() == (waiting + 2, overdue + 1)
+    room.carry_out(*expire(old, datetime.now(UTC)))
+    assert scraped() == (waiting + 1, overdue)
 
 
 # -- the inbox -----------------------------------------------------------------------------------
