@@ -29,6 +29,7 @@ from ops.importer.run import ImportStopped
 from ops.judge import judge_hands
 from ops.serving import NotServing
 from projections.generations import StaleGenerationError
+from projections.rebuild import RebuildRunningError, SwapBlockedError
 
 app = typer.Typer(
     name="cardroom",
@@ -45,6 +46,8 @@ EXPECTED = (
     supervisor.GaveUp,
     ImportStopped,
     StaleGenerationError,
+    RebuildRunningError,
+    SwapBlockedError,
     NotServing,
     BackupFailed,
     NoBackup,

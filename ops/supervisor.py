@@ -28,7 +28,7 @@ from ops.embedded import DatabaseProblem, EmbeddedPostgres, home_in, launcher_co
 from ops.migrate import migrate
 from ops.settings import Settings, environment
 from ops.tokens import own_issuer, roles, token
-from projections import generations
+from projections import rebuild
 
 log = structlog.get_logger("supervisor")
 
@@ -191,7 +191,7 @@ class Supervisor:
             self._begin([Watched("postgresql", server)])
             configured = database.embedded(server)
         migrate(configured.owner)
-        generations.verify(configured.application)
+        rebuild.make_ready(configured.application)
         self._begin([self._api(number, listener, configured) for number in self._numbers()])
         self._begin([self._projector(configured)])
         self._begin([self._worker(configured)])

@@ -113,13 +113,12 @@ def prepare(
     None when the live one was made by this code already. A version that is to be installed
     prepares while the one before it serves. Raises GenerationsDifferError.
     """
-    with connect(dsn) as connection, _only_one(connection), checkpoints.recorder() as recorder:
-        with connection.cursor() as cursor:
-            live = generations.live(cursor)
-            if live is None or generations.is_ours(cursor, live):
-                return None
-        _, built = _build(dsn, connection, recorder, accept, on_progress)
-        return built
+    with connect(dsn) as connection:
+        if _another_versions(connection) is None:
+            return None
+        with _only_one(connection), checkpoints.recorder() as recorder:
+            _, built = _build(dsn, connection, recorder, accept, on_progress)
+            return built
 
 
 def adopt(dsn: str, *, on_wait: Waiting = lambda _: None) -> Rebuilt | None:
@@ -127,21 +126,26 @@ def adopt(dsn: str, *, on_wait: Waiting = lambda _: None) -> Rebuilt | None:
 
     None when there is nothing to do, or nothing was prepared.
     """
-    with connect(dsn) as connection, _only_one(connection), checkpoints.recorder() as recorder:
-        with connection.cursor() as cursor:
-            live = generations.live(cursor)
-            if live is None or generations.is_ours(cursor, live):
-                return None
-            ours = [
-                number
-                for number in generations.existing(cursor)
-                if number != live and generations.is_ours(cursor, number)
-            ]
-        if not ours:
+    with connect(dsn) as connection:
+        live = _another_versions(connection)
+        if live is None:
             return None
-        rebuilt = _swap(connection, recorder, Rebuilt(ours[-1], 0, [], 0.0), on_wait)
-        _drop(connection, live)
-        return rebuilt
+        with _only_one(connection), checkpoints.recorder() as recorder:
+            with connection.cursor() as cursor:
+                beside = [one for one in generations.existing(cursor) if one != live]
+                ours = [one for one in beside if generations.is_ours(cursor, one)]
+            if not ours:
+                return None
+            rebuilt = _swap(connection, recorder, Rebuilt(ours[-1], 0, [], 0.0), on_wait)
+            _drop(connection, live)
+            return rebuilt
+
+
+def _another_versions(connection: psycopg.Connection[Any]) -> int | None:
+    """Return the live generation when other code made it."""
+    with connection.cursor() as cursor:
+        live = generations.live(cursor)
+        return None if live is None or generations.is_ours(cursor, live) else live
 
 
 def make_ready(dsn: str) -> None:
