@@ -22,7 +22,7 @@ from ledger.core import stream
 from ledger.players.events import player_stream
 from projections import views
 from projections.queries import protests
-from projections.queries.protests import Stake, Whose, Window
+from projections.queries.protests import Whose, Window
 
 router = APIRouter(prefix="/v1", tags=["books"], route_class=LedgerRoute, dependencies=[Reached])
 
