@@ -198,7 +198,7 @@ def late(
 def open_from(at: Snapshot, *, network: str) -> str | None:
     """Return the month that is to be closed next; None while none was ever closed."""
     statement = sa.select(_PERIODS.month, _PERIODS.status).where(_PERIODS.network == network)
-    found = dict(at.connection.execute(statement).tuples())
+    found = {name: status for name, status in at.connection.execute(statement)}
     if not found:
         return None
     reopened = sorted(name for name, status in found.items() if status != "closed")

@@ -304,13 +304,10 @@ def bank_movements(
     positions = sorted({int(row["position"]) for row in page.rows})
     told = {row["position"]: row for row in rows(at, _facts(positions))}
     paid = [row["withdrawal"] for row in told.values() if row["withdrawal"] is not None]
-    matched = dict(
-        at.connection.execute(
-            sa.select(_PAYMENTS.withdrawal, _PAYMENTS.bank_reference).where(
-                _PAYMENTS.network == network, _PAYMENTS.withdrawal.in_(paid)
-            )
-        ).tuples()
+    shown = sa.select(_PAYMENTS.withdrawal, _PAYMENTS.bank_reference).where(
+        _PAYMENTS.network == network, _PAYMENTS.withdrawal.in_(paid)
     )
+    matched = {withdrawal: reference for withdrawal, reference in at.connection.execute(shown)}
     return Page(
         page.position,
         [_movement(row, told[row["position"]], matched) for row in page.rows],
