@@ -199,6 +199,7 @@ async def reopen_period(
 @router.get("", response_model=PeriodsAnswer, dependencies=[Reached], summary="Months")
 def list_periods(request: Request, caller: Auditing) -> Response:
     """List the months that were closed, and those of them that were reopened."""
+    require_house(caller)
     with edge_of(request).reads.book() as at:
         found = periods.listed(at, network=caller.network)
         open_from = periods.open_from(at, network=caller.network)
