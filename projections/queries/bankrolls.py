@@ -6,8 +6,9 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from projections.as_of import AsOf, view
 from projections.queries import players
-from projections.reading import BOOK, Page, Row, Snapshot, rows
+from projections.reading import Page, Row, Snapshot, rows
 
 
 class Bankroll(NamedTuple):
@@ -18,11 +19,12 @@ class Bankroll(NamedTuple):
     chips: Sequence[Row]
 
 
-def one(at: Snapshot, *, network: str, player: UUID) -> Bankroll:
+def one(at: Snapshot, *, network: str, player: UUID, known: AsOf | None = None) -> Bankroll:
     """Return a player's money; no rows when he has never had any."""
-    purses, chips = BOOK["bankrolls"], BOOK["chips"]
+    purses = view("bankrolls", known, _ids([player]))
+    chips = view("chips", known, _ids([player]))
     return Bankroll(
-        at.position,
+        at.position if known is None else known.position,
         rows(
             at,
             sa.select(purses)
@@ -45,14 +47,20 @@ def page(
     partner: str | None = None,
     limit: int = 100,
     cursor: str | None = None,
+    known: AsOf | None = None,
 ) -> Page:
     """Return the purses of a page of players, those without money left out.
 
     Raises InvalidCursorError.
     """
-    listed = players.page(at, network=network, partner=partner, limit=limit, cursor=cursor)
-    purses = BOOK["bankrolls"]
-    of_these = purses.c.player.in_([row["player"] for row in listed.rows])
+    listed = players.registered(
+        at, network=network, partner=partner, limit=limit, cursor=cursor, known=known
+    )
+    if known is not None:
+        known = known._replace(position=listed.position)
+    these = [row["player"] for row in listed.rows]
+    purses = view("bankrolls", known, _ids(these))
+    of_these = purses.c.player.in_(these)
     found = rows(
         at,
         sa.select(purses)
@@ -60,3 +68,7 @@ def page(
         .order_by(purses.c.player, purses.c.currency),
     )
     return Page(listed.position, found, listed.cursor)
+
+
+def _ids(players: Sequence[UUID]) -> sa.ColumnElement[Sequence[UUID]]:
+    return sa.cast(players, sa.ARRAY(sa.Uuid))

@@ -79,3 +79,12 @@ def engine(books: str) -> Iterator[sa.Engine]:
 def at(engine: sa.Engine) -> Iterator[reading.Snapshot]:
     with reading.snapshot(engine) as snapshot:
         yield snapshot
+
+
+@pytest.fixture
+def auditor(postgres: Server) -> Iterator[str]:
+    name = "cardroom_auditor_of_a_test"
+    with psycopg.connect(postgres.admin, autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {name}")
+        yield name
+        connection.execute(f"DROP ROLE {name}")

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import psycopg
 import pytest
@@ -17,7 +17,6 @@ from projections.rebuild import (
     SwapBlockedError,
 )
 from projections.schema import book_of
-from tests.conftest import Server
 from tests.projections.conftest import project
 from tests.projections.story import Room, write
 
@@ -83,27 +82,23 @@ def test_without_a_generation_the_first_one_is_built(dsn: str, room: Room) -> No
     assert check(dsn).clean
 
 
-@pytest.fixture
-def auditor(postgres: Server) -> Iterator[str]:
-    name = "cardroom_auditor_of_a_test"
-    with psycopg.connect(postgres.admin, autocommit=True) as connection:
-        connection.execute(f"CREATE ROLE {name}")
-        yield name
-        connection.execute(f"DROP ROLE {name}")
-
-
 def test_grants_and_comments_go_with_the_views(books: str, auditor: str) -> None:
     with psycopg.connect(books) as connection:
         connection.execute(f"GRANT SELECT ON book.entries TO {auditor} WITH GRANT OPTION")
         connection.execute("GRANT SELECT ON book.jackpots TO PUBLIC")
+        connection.execute("REVOKE ALL ON FUNCTION book.position_at FROM PUBLIC")
+        connection.execute(f"GRANT EXECUTE ON FUNCTION book.position_at TO {auditor}")
     described = "SELECT relname, relacl::text, obj_description(oid) FROM pg_class"
-    described += " WHERE relnamespace = 'book'::regnamespace ORDER BY 1"
+    described += " WHERE relnamespace = 'book'::regnamespace UNION ALL"
+    described += " SELECT proname, proacl::text, obj_description(oid) FROM pg_proc"
+    described += " WHERE pronamespace = 'book'::regnamespace ORDER BY 1"
     with psycopg.connect(books) as connection:
         before = connection.execute(described).fetchall()
     rebuild.rebuild(books)
     with psycopg.connect(books) as connection:
         assert connection.execute(described).fetchall() == before
         connection.execute(f"REVOKE ALL ON book.entries FROM {auditor}")
+        connection.execute(f"REVOKE ALL ON FUNCTION book.position_at FROM {auditor}")
     assert any(auditor in str(row[1]) for row in before)
 
 
