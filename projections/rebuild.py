@@ -25,9 +25,6 @@ PAUSE_SECONDS: Final = 0.5
 PATIENCE_SECONDS: Final = 3600.0
 """How long a swap is tried while somebody goes on reading in one transaction."""
 
-PROJECTOR_SECONDS: Final = 30
-"""How long a swap waits for the projector's batch."""
-
 Progress = Callable[[int], None]
 Waiting = Callable[[Sequence[str]], None]
 """Told who keeps a swap waiting."""
@@ -66,7 +63,7 @@ class Rebuilt(NamedTuple):
     position: int
     differences: list[Difference]
     held_seconds: float
-    """How long the swap kept the projector, and at most the readers, waiting."""
+    """How long the swap kept any reader waiting, at most."""
 
 
 class Everything:
@@ -218,36 +215,52 @@ def _swap(
     built: Rebuilt,
     on_wait: Waiting,
 ) -> Rebuilt:
-    """Show the new generation, no less far than the one before, in one transaction.
+    """Show the new generation, no less far than the one before.
 
     Readers queue behind a swap that waits for one of them, so it waits a moment only, then lets
     them pass and tries again. Raises SwapBlockedError when that went on for too long.
     """
+    projector = Projector(connection, recorder, built.generation)
     end = time.monotonic() + PATIENCE_SECONDS
+    held = 0.0
     while True:
-        # What it has in memory is ahead of the tables after a try that failed: another each time.
-        projector = Projector(connection, recorder, built.generation)
         projector.catch_up()
-        try:
-            with connection.transaction(), connection.cursor() as cursor:
-                _wait_at_most(cursor, PROJECTOR_SECONDS)
-                generations.seize(cursor)
-                held = time.monotonic()
-                while projector.apply():
-                    pass
-                _wait_at_most(cursor, HELD_SECONDS)
-                generations.show(cursor, built.generation)
-        except psycopg.errors.LockNotAvailable:
-            readers = _readers(connection)
-            if time.monotonic() > end:
-                raise SwapBlockedError(
-                    f"the views are being read all the while by {', '.join(readers)}"
-                ) from None
-            on_wait(readers)
-            time.sleep(PAUSE_SECONDS)
-        else:
-            seconds = time.monotonic() - held
-            return built._replace(position=projector.position, held_seconds=seconds)
+        # What is caught up while the projector of the live one is held is committed before the
+        # views change: no reader's snapshot is older, and to none does the book go back.
+        with _projector_held(connection):
+            projector.catch_up(_head(connection))
+            began = time.monotonic()
+            try:
+                with connection.transaction(), connection.cursor() as cursor:
+                    _wait_at_most(cursor, HELD_SECONDS)
+                    generations.show(cursor, built.generation)
+                readers: list[str] | None = None
+            except psycopg.errors.LockNotAvailable:
+                readers = _readers(connection)
+            held = max(held, time.monotonic() - began)
+        if readers is None:
+            return built._replace(position=projector.position, held_seconds=held)
+        if time.monotonic() > end:
+            raise SwapBlockedError(
+                f"the views are being read all the while by {', '.join(readers)}"
+            )
+        on_wait(readers)
+        time.sleep(PAUSE_SECONDS)
+
+
+@contextmanager
+def _projector_held(connection: psycopg.Connection[Any]) -> Iterator[None]:
+    """Let no generation be written or dropped by others for a while of several transactions."""
+    connection.execute("SELECT pg_advisory_lock(%s)", (generations.GENERATIONS_LOCK,))
+    try:
+        yield
+    finally:
+        connection.execute("SELECT pg_advisory_unlock(%s)", (generations.GENERATIONS_LOCK,))
+
+
+def _head(connection: psycopg.Connection[Any]) -> int:
+    row = connection.execute("SELECT max(last_position) FROM journal.commits").fetchone()
+    return (row and row[0]) or 0
 
 
 def _wait_at_most(cursor: psycopg.Cursor[Any], seconds: float) -> None:
