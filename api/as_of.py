@@ -17,6 +17,7 @@ from api.links import Known
 from api.problems import Problem
 from projections import as_of
 from projections.as_of import AsOf
+from projections.queries import states
 from projections.reading import Snapshot
 
 MICROSECOND: Final = timedelta(microseconds=1)
@@ -86,11 +87,22 @@ class Told(Answer):
 def _asked(
     position: Position = None, recorded_at: RecordedAt = None, occurred_at: OccurredAt = None
 ) -> Asked:
+    return known_by(position, recorded_at, occurred_at)
+
+
+def known_by(
+    position: int | None,
+    recorded_at: datetime | None,
+    occurred_at: datetime | None,
+    *,
+    prefix: str = "",
+) -> Asked:
+    """Return the instant that parameters name; those of a pair of instants have a prefix."""
     if position is not None and recorded_at is not None:
         raise Problem(
             "invalid-value",
             "name a position or a recorded time: each says what was known",
-            field="recorded_at",
+            field=f"{prefix}recorded_at",
         )
     return Asked(position, recorded_at, occurred_at)
 
@@ -160,18 +172,36 @@ def read_at(at: Snapshot, asked: Asked) -> Reading:
     return Reading(at, as_of.resolve(at, **asked._asdict()), asked.given)
 
 
+def state_of(request: Request, stream: str, asked: Asked) -> tuple[Any, dict[str, Any]]:
+    """Fold a stream as it is now or had become by then; and say what the answer is true for.
+
+    The state is None when the stream had no event. Now is the end of the journal, which the book
+    may not have reached yet.
+    """
+    reads = edge_of(request).reads
+    if not asked.given:
+        state, position = reads.state(stream)
+        return state, {"position": position}
+    with reads.book() as at:
+        instant = as_of.resolve(states.head(at), **asked._asdict())
+        past = states.fold(at, stream, instant.position)
+    return (None if past is None else past.state), told(instant, asked=True)
+
+
 def told(instant: AsOf, *, asked: bool) -> dict[str, Any]:
     """Say which position an answer is true for, and of which instant if one was asked for."""
     if not asked:
         return {"position": instant.position}
+    return {"position": instant.position, "as_of": told_of(instant)}
+
+
+def told_of(instant: AsOf) -> dict[str, Any]:
+    """Say of an instant what was asked for, and which position it is."""
     return {
         "position": instant.position,
-        "as_of": {
-            "position": instant.position,
-            "recorded_at": instant.recorded_at,
-            "occurred_at": instant.occurred_at,
-            "clamped": instant.clamped,
-        },
+        "recorded_at": instant.recorded_at,
+        "occurred_at": instant.occurred_at,
+        "clamped": instant.clamped,
     }
 
 

@@ -9,10 +9,10 @@ from api import csv, links, listing
 from api.as_of import AsOfAsked, Told, reading
 from api.auth import Caller, Scope, needs
 from api.edge import LedgerRoute
-from api.links import Known, Links
+from api.links import LINKS, Known, Links
 from api.listing import Listed
 from api.positions import Paged, Reached
-from api.rows import LINKS, row_model, shown
+from api.rows import row_model, shown
 from api.tables import LONGEST_ID, id_of
 from ledger import accounts
 from projections import views

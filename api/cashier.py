@@ -1,18 +1,19 @@
 """The cashier: deposits, withdrawals, and play money."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 from uuid import uuid4
 
 from fastapi import APIRouter, Path, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import ConfigDict, Field
 
-from api import players
+from api import links, players
+from api.as_of import StateAsOf, Told, state_of
 from api.auth import Caller, Scope, needs
 from api.clock import now
 from api.edge import (
     AmountMinor,
-    Answer,
     Body,
     Currency,
     Done,
@@ -28,6 +29,7 @@ from api.edge import (
     respond,
     worded,
 )
+from api.links import LINKS, Known
 from ledger.cashier.commands import (
     AnnounceDeposit,
     ChargeBackDeposit,
@@ -208,8 +210,8 @@ class PlayMoneyGiven(Done):
     bankroll: str
 
 
-class DepositAnswer(Answer):
-    """A deposit as it is now."""
+class DepositAnswer(Told):
+    """A deposit as it is now, or was as of the instant that was asked for."""
 
     deposit: str
     player: str
@@ -218,10 +220,11 @@ class DepositAnswer(Answer):
     currency: str
     amount_minor: int
     amount: str
+    links: dict[str, str] = Field(default={}, description=LINKS)
 
 
-class WithdrawalAnswer(Answer):
-    """A withdrawal as it is now."""
+class WithdrawalAnswer(Told):
+    """A withdrawal as it is now, or was as of the instant that was asked for."""
 
     withdrawal: str
     player: str
@@ -229,6 +232,7 @@ class WithdrawalAnswer(Answer):
     currency: str
     amount_minor: int
     amount: str
+    links: dict[str, str] = Field(default={}, description=LINKS)
 
 
 # -- deposits ------------------------------------------------------------------------------------
@@ -302,10 +306,17 @@ async def charge_back_deposit(
 
 
 @router.get("/deposits/{deposit}", response_model=DepositAnswer, summary="A deposit")
-def get_deposit(request: Request, deposit: DepositId, caller: Reading) -> Response:
+def get_deposit(
+    request: Request, deposit: DepositId, caller: Reading, asked: StateAsOf
+) -> Response:
     """Tell how a deposit stands. The read is recorded."""
-    state, position = _deposit(request, caller, deposit)
-    _record(request, caller, "deposit", deposit_stream(caller.network, deposit))
+    _deposit(request, caller, deposit)
+    stream = deposit_stream(caller.network, deposit)
+    _record(request, caller, "deposit", stream)
+    state: DepositState | None
+    state, told = state_of(request, stream, asked)
+    if state is None:
+        raise UnknownDeposit("It was not announced yet.", field="deposit")
     found = {
         "deposit": state.deposit,
         "player": state.player,
@@ -314,7 +325,7 @@ def get_deposit(request: Request, deposit: DepositId, caller: Reading) -> Respon
         "currency": state.currency,
         "amount_minor": state.amount_minor,
     }
-    return respond({**worded(found), "position": position})
+    return respond({**worded(found), "links": _links(caller, state.player, told), **told})
 
 
 # -- withdrawals ---------------------------------------------------------------------------------
@@ -408,10 +419,17 @@ async def pay_withdrawal(
 
 
 @router.get("/withdrawals/{withdrawal}", response_model=WithdrawalAnswer, summary="A withdrawal")
-def get_withdrawal(request: Request, withdrawal: WithdrawalId, caller: Reading) -> Response:
+def get_withdrawal(
+    request: Request, withdrawal: WithdrawalId, caller: Reading, asked: StateAsOf
+) -> Response:
     """Tell how a withdrawal stands. The read is recorded."""
-    state, position = _withdrawal(request, caller, withdrawal)
-    _record(request, caller, "withdrawal", withdrawal_stream(caller.network, withdrawal))
+    _withdrawal(request, caller, withdrawal)
+    stream = withdrawal_stream(caller.network, withdrawal)
+    _record(request, caller, "withdrawal", stream)
+    state: WithdrawalState | None
+    state, told = state_of(request, stream, asked)
+    if state is None:
+        raise UnknownWithdrawal("It was not requested yet.", field="withdrawal")
     found = {
         "withdrawal": state.withdrawal,
         "player": state.player,
@@ -419,7 +437,7 @@ def get_withdrawal(request: Request, withdrawal: WithdrawalId, caller: Reading) 
         "currency": state.currency,
         "amount_minor": state.amount_minor,
     }
-    return respond({**worded(found), "position": position})
+    return respond({**worded(found), "links": _links(caller, state.player, told), **told})
 
 
 @router.post(
@@ -437,6 +455,12 @@ async def issue_play_money(
         amount_minor=body.amount_minor,
     )
     return await carry_out(request, caller, command)
+
+
+def _links(caller: Caller, player: str, told: Mapping[str, Any]) -> links.Links:
+    """Lead from a payment to its player and his statement."""
+    statement = Known(told["position"]).statement_of_player(player)
+    return links.allowed(caller, player=links.player(player), statement=statement)
 
 
 def _deposit(request: Request, caller: Caller, deposit: str) -> tuple[DepositState, int]:

@@ -166,9 +166,14 @@ def entry(caller: Caller, known: Known, row: Row) -> dict[str, Any]:
 
 def _subject(caller: Caller, player: str | None, account: str | None) -> str:
     """Name whom a list of entries is about: the player if it is one's, else the network."""
-    if player is None and account is not None and account.count(":") >= 2:
-        parsed = accounts.parse(account)
-        player = parsed.player if parsed.parts else None
+    if player is None and account is not None:
+        player = player_of_account(account)
     if player is not None:
         return player_stream(caller.network, player)
     return stream("entries", caller.network, "all")
+
+
+def player_of_account(code: str) -> str | None:
+    """Return the player of an account by its code, which may be none that can exist."""
+    parts = 3 if code.startswith("chips:") else 2
+    return accounts.parse(code).player if code.count(":") >= parts else None

@@ -6,9 +6,11 @@ import msgspec
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from api import links
 from api.auth import Caller, Scope, needs
 from api.clock import now
 from api.edge import Answer, LedgerRoute, edge_of, respond, worded
+from api.links import LINKS, Known, Link, Links
 from api.problems import Problem
 from ledger import accounts, money
 from ledger.application import Recorded, event_at
@@ -58,6 +60,7 @@ class EventAnswer(Answer):
     fields: dict[str, Any]
     postings: list[PostingAnswer]
     commit: CommitAnswer
+    links: dict[str, str] = Field(default={}, description=LINKS)
 
 
 @router.get("/{position}", response_model=EventAnswer, summary="An event")
@@ -82,7 +85,11 @@ def get_event(
         request_id = request.scope["request_id"]
         edge.reads.record(caller, "event", recorded.stream, request_id, now())
     return respond(
-        {**described(recorded), "commit": dict(zip(CommitAnswer.model_fields, commit, strict=True))}
+        {
+            **described(recorded),
+            "commit": dict(zip(CommitAnswer.model_fields, commit, strict=True)),
+            "links": links_of(caller, recorded),
+        }
     )
 
 
@@ -114,3 +121,37 @@ def postings_of(event: Event) -> list[dict[str, Any]]:
         }
         for posting in event.postings()
     ]
+
+
+_PAYMENTS: Final = {"deposit": "deposits", "withdrawal": "withdrawals"}
+
+
+def links_of(caller: Caller, recorded: Recorded) -> Links:
+    """Lead from an event to its entries, and to the hand, table, player or payment it is of."""
+    event, known = recorded.event, Known(recorded.position)
+    found: dict[str, Link | None] = {}
+    if event.postings():
+        found["entries"] = known.entries(position_from=recorded.position)
+    # A table's events name the hand that they begin or settle.
+    number = getattr(event, "game_number", None)
+    number = number or links.game_number_of(recorded.stream, event.request_id)
+    found["hand"] = links.hand(number)
+    return links.allowed(caller, **found, **_whose(recorded))
+
+
+def _whose(recorded: Recorded) -> dict[str, Link | None]:
+    """Lead to what the event's stream and its fields name."""
+    event = recorded.event
+    category, _, key = recorded.stream.split(":", 2)
+    found: dict[str, Link | None] = {}
+    table = key if category == "table" else getattr(event, "table", None)
+    player = key if category == "player" else getattr(event, "player", None)
+    found["table"] = links.table(table)
+    found["player"] = links.player(player)
+    if player is not None:
+        found["statement"] = Known(recorded.position).statement_of_player(player)
+    for what, plural in _PAYMENTS.items():
+        name = key if category == what else getattr(event, what, None)
+        if name is not None:
+            found[what] = links.payment(plural, name)
+    return found

@@ -8,10 +8,12 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field
 
+from api import links
 from api.auth import Caller, Scope, needs
 from api.clock import now
 from api.edge import Answer, LedgerRoute, edge_of, respond
-from api.events import EventAnswer, described
+from api.events import EventAnswer, described, links_of
+from api.links import LINKS, Known, Links
 from api.problems import Problem
 from api.reads import Connection, head_of
 from api.tables import LONGEST_ID, id_of
@@ -54,6 +56,7 @@ class HandPlayer(BaseModel):
     name: str | None = Field(description="His nickname now; null when masked or erased.")
     starting_stack_minor: int
     starting_stack: str
+    links: dict[str, str] = Field(default={}, description=LINKS)
 
 
 class HandEvent(EventAnswer):
@@ -93,6 +96,7 @@ class HandAnswer(Answer):
     )
     posted_digest: str = Field(description="SHA-256 of the posted bytes, in hex.")
     refused_before: list[RefusedBefore]
+    links: dict[str, str] = Field(default={}, description=LINKS)
 
 
 class WaitingHand(BaseModel):
@@ -141,7 +145,7 @@ def get_hand(
     if hidden.issuperset(players):
         raise Problem("unknown-hand", "no such hand is booked", refused_before=[])
     edge.reads.record(caller, "hand", stream, request.scope["request_id"], now())
-    shown = _Shown(posted, names, hidden, caller.partner)
+    shown = _Shown(posted, names, hidden, caller, head)
     content = {
         "game_number": posted.game_number,
         "stream": stream,
@@ -156,6 +160,11 @@ def get_hand(
         "record": shown.record(),
         "posted_digest": posted.posted_digest,
         "refused_before": refused,
+        "links": links.allowed(
+            caller,
+            table=links.table(posted.table),
+            entries=Known(head).entries(hand=posted.game_number),
+        ),
         "position": head,
     }
     return respond(shown.masked(content))
@@ -169,11 +178,14 @@ class _Shown:
         posted: HandPosted,
         names: Mapping[str, str],
         hidden: set[str],
-        partner: str | None,
+        caller: Caller,
+        position: int,
     ) -> None:
         self._posted = posted
         self._hidden = hidden
-        self._partner = partner
+        self._caller = caller
+        self._partner = caller.partner
+        self._position = position
         self._seats = {seated.player: seated.seat for seated in posted.players}
         self._names = {
             seated.player: f"seat {seated.seat}"
@@ -191,16 +203,30 @@ class _Shown:
                 "name": None if seated.player in self._hidden else self._bare.get(seated.player),
                 "starting_stack_minor": seated.starting_stack_minor,
                 "starting_stack": money.text(seated.starting_stack_minor, self._posted.currency),
+                "links": self._of_player(seated.player),
             }
             for seated in self._posted.players
         ]
+
+    def _of_player(self, player: str) -> Links:
+        if player in self._hidden:
+            return {}
+        statement = Known(self._position).statement_of_player(player)
+        return links.allowed(self._caller, player=links.player(player), statement=statement)
 
     def event(self, recorded: Recorded) -> dict[str, Any]:
         recorded = recorded._replace(event=self._with_own_shares(recorded.event))
         found = described(recorded)
         for packed in ("record", "dictionary", "players", "expected"):
             found["fields"].pop(packed, None)
-        return {**found, "text": self._text(recorded.event)}
+        about = {"event": links.event(recorded.position)}
+        onward = links_of(self._caller, recorded) | links.allowed(self._caller, **about)
+        # The answer is of the hand; who is masked in it is not linked either.
+        left_out = {"hand", "table"}
+        if getattr(recorded.event, "player", None) in self._hidden:
+            left_out |= {"player", "statement"}
+        kept = {name: url for name, url in onward.items() if name not in left_out}
+        return {**found, "text": self._text(recorded.event), "links": kept}
 
     def _text(self, event: Event) -> str:
         return in_words(event, self._names, self._posted.currency)

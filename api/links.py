@@ -15,6 +15,9 @@ from api.auth import Caller, Scope
 HAND_REQUEST: Final = "hand:"
 """What the request id of a posted hand begins with; its game number follows."""
 
+LINKS: Final = "Where to look next: relative URLs that the token may follow, by name."
+"""What the document says of an answer's links."""
+
 Links = dict[str, str]
 
 

@@ -7,10 +7,11 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
 
+from api import links
+from api.as_of import Asked, StateAsOf, Told, state_of
 from api.auth import Caller, Scope, needs
 from api.clock import now
 from api.edge import (
-    Answer,
     Body,
     Done,
     Edge,
@@ -26,6 +27,7 @@ from api.edge import (
     respond,
     worded,
 )
+from api.links import LINKS, Known
 from api.problems import Problem
 from ledger.identity import ClaimState
 from ledger.players.commands import (
@@ -185,12 +187,12 @@ class TermsVersion(BaseModel):
     accepted_at: str
 
 
-class PlayerAnswer(Answer):
-    """A player's account as it is now."""
+class PlayerAnswer(Told):
+    """A player's account as it is now, or was as of the instant that was asked for."""
 
     player: str
     partner: str
-    nickname: str | None = Field(description="Null after it was erased.")
+    nickname: str | None = Field(description="The one that he bears now; null when erased.")
     status: Literal["active", "suspended", "closed"]
     rulebook: str
     registered_at: str
@@ -200,6 +202,7 @@ class PlayerAnswer(Answer):
     deposits: list[str] = Field(description="Announced, neither confirmed nor failed.")
     withdrawals: list[str] = Field(description="Requested, neither paid nor rejected.")
     inferred: bool = Field(description="Came from imported history.")
+    links: dict[str, str] = Field(default={}, description=LINKS)
 
 
 # -- commands ------------------------------------------------------------------------------------
@@ -298,33 +301,49 @@ def find_player(
     request: Request,
     nickname: Annotated[Nickname, Query(examples=["Riverboat"])],
     caller: Reading,
+    asked: StateAsOf,
 ) -> Response:
-    """Find who bears a nickname now; letter case does not matter. The read is recorded."""
-    edge = edge_of(request)
+    """Find who bears a nickname now, or bore it then; letter case does not matter.
+
+    The read is recorded.
+    """
+    identity = edge_of(request).identity
     claim: ClaimState | None
-    claim, _ = edge.reads.state(edge.identity.nickname_claim(caller.network, nickname))
+    claim, _ = state_of(request, identity.nickname_claim(caller.network, nickname), asked)
     if claim is None or claim.holder is None:
         raise UnknownPlayer("Nobody bears this nickname.", field="nickname")
-    return _answer_player(request, caller, claim.holder)
+    return _answer_player(request, caller, claim.holder, asked)
 
 
 @router.get("/{player}", response_model=PlayerAnswer, summary="A player's account")
-def get_player(request: Request, player: Player, caller: Reading) -> Response:
+def get_player(request: Request, player: Player, caller: Reading, asked: StateAsOf) -> Response:
     """Tell how an account stands and what it holds. The read is recorded."""
-    return _answer_player(request, caller, player)
+    return _answer_player(request, caller, player, asked)
 
 
-def _answer_player(request: Request, caller: Caller, player: str) -> Response:
+def _answer_player(request: Request, caller: Caller, player: str, asked: Asked) -> Response:
     edge = edge_of(request)
     stream = player_stream(caller.network, player)
-    state, position = player_of(edge, caller, player)
+    player_of(edge, caller, player)
+    state: PlayerState | None
+    state, told = state_of(request, stream, asked)
+    if state is None:
+        raise UnknownPlayer("He was not registered yet.", field="player")
     with edge.reads.snapshot() as connection:
         row = connection.execute(
             "SELECT nickname FROM vault.names WHERE network = %s AND player_id = %s",
             [caller.network, player],
         ).fetchone()
     edge.reads.record(caller, "player", stream, request.scope["request_id"], now())
-    return respond({**_account(state), "nickname": row[0] if row else None, "position": position})
+    known = Known(told["position"])
+    found = links.allowed(
+        caller,
+        bankroll=links.bankroll(player),
+        statement=known.statement_of_player(player),
+        entries=known.entries(player=player),
+    )
+    nickname = row[0] if row else None
+    return respond({**_account(state), "nickname": nickname, "links": found, **told})
 
 
 def player_of(edge: Edge, caller: Caller, player: str) -> tuple[PlayerState, int]:

@@ -57,6 +57,9 @@ EDGE: Final[dict[str, ProblemType]] = {
     ),
     "not-your-partner": ProblemType(403, "never", "A partner's token acts for that partner alone."),
     "not-found": ProblemType(404, "never", "Nothing is kept under this path."),
+    "unknown-account": ProblemType(
+        404, "later", "Nothing has ever been booked to an account of that name."
+    ),
     "unknown-hand": ProblemType(
         404, "later", "No hand is booked under this number; `refused_before` lists refused posts."
     ),

@@ -6,13 +6,11 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from api.edge import worded
-from api.links import Links
+from api.links import LINKS, Links
 from projections.reading import Row
 from projections.views import View
 
 _MINOR: Final = "_minor"
-
-LINKS: Final = "Where to look next: relative URLs that the token may follow, by name."
 
 
 def row_model(

@@ -6,11 +6,11 @@ from urllib.parse import unquote
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from api import approvals, players
+from api import approvals, links, players
+from api.as_of import StateAsOf, Told, state_of
 from api.auth import Caller, Scope, needs
 from api.edge import (
     AmountMinor,
-    Answer,
     Body,
     Currency,
     Done,
@@ -26,6 +26,7 @@ from api.edge import (
     respond,
     worded,
 )
+from api.links import LINKS, Known
 from ledger.tables.commands import (
     BeginHand,
     BuyIn,
@@ -309,8 +310,8 @@ class SeatAnswer(BaseModel):
     chips: str
 
 
-class TableAnswer(Answer):
-    """A table as it is now: enough for a game server to go on from."""
+class TableAnswer(Told):
+    """A table as it is now, enough for a game server to go on from; or as it was."""
 
     table: str
     name: str
@@ -336,6 +337,7 @@ class TableAnswer(Answer):
     last_started_at: str | None
     hands: int
     seats: list[SeatAnswer]
+    links: dict[str, str] = Field(default={}, description=LINKS)
 
 
 # -- commands ------------------------------------------------------------------------------------
@@ -476,19 +478,31 @@ async def crash(
 
 
 @router.get("/{table}", response_model=TableAnswer, summary="A table as it is now")
-def get_table(request: Request, table: TablePath, caller: Reading) -> Response:
-    """Tell seats, chips and the last booked hand, up to the last commit.
+def get_table(request: Request, table: TablePath, caller: Reading, asked: StateAsOf) -> Response:
+    """Tell seats, chips and the last booked hand, up to the last commit or as of an instant.
 
     A game server that lost its state goes on from here. To a partner the players of others
     are shown by their chips alone.
     """
     edge = edge_of(request)
     state: TableState | None
-    state, position = edge.reads.state(table_stream(caller.network, id_of(table)))
+    state, told = state_of(request, table_stream(caller.network, id_of(table)), asked)
     if state is None:
         raise UnknownTable("No such table.", field="table")
     names = _names(edge, caller, state)
-    return respond({**worded(_table(state, caller, names)), "position": position})
+    found = _links(caller, state, Known(told["position"]))
+    return respond({**worded(_table(state, caller, names)), "links": found, **told})
+
+
+def _links(caller: Caller, state: TableState, known: Known) -> links.Links:
+    staff = caller.partner is None
+    return links.allowed(
+        caller,
+        hands=links.hands_of(state.table_id) if staff else None,
+        last_hand=links.hand(state.last_hand),
+        statement=known.statement("tables", state.table_id) if staff else None,
+        entries=known.entries(table=state.table_id),
+    )
 
 
 def _names(edge: Edge, caller: Caller, state: TableState) -> dict[str, str]:

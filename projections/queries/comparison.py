@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from projections import as_of, cursors
 from projections.as_of import AsOf
-from projections.reading import BOOK, Page, Row, Snapshot, rows
+from projections.reading import BOOK, Row, Snapshot, rows
 
 LOOKED_AT: Final = 1_000
 """Accounts that one page looks at."""
@@ -26,8 +26,21 @@ class Between(NamedTuple):
     then: AsOf
 
 
+class Changes(NamedTuple):
+    """A page of accounts that differ, and the two instants that the cursor pins."""
+
+    between: Between
+    rows: Sequence[Row]
+    cursor: str | None
+
+
 def components(
-    at: Snapshot, between: Between, *, network: str, partner: str | None = None
+    at: Snapshot,
+    between: Between,
+    *,
+    network: str,
+    component: str | None = None,
+    partner: str | None = None,
 ) -> Sequence[Row]:
     """Return the components that differ, with debits and credits between the two instants."""
     before = as_of.view("components", between.before).alias("before")
@@ -48,6 +61,8 @@ def components(
         .where(then.c.network == network, sa.or_(debit != 0, credit != 0))
         .order_by(then.c.currency, then.c.component, then.c.partner)
     )
+    if component is not None:
+        statement = statement.where(then.c.component == component)
     if partner is not None:
         statement = statement.where(then.c.partner == partner)
     return rows(at, statement)
@@ -62,7 +77,7 @@ def accounts(
     partner: str | None = None,
     limit: int = 100,
     cursor: str | None = None,
-) -> Page:
+) -> Changes:
     """Return a page of the accounts whose balances differ, in the order of their first entries.
 
     A page may be short, its cursor leads on. Raises InvalidCursorError.
@@ -91,20 +106,20 @@ def accounts(
     found = _differing(at, numbers, before, then, limit + 1)
     last = None
     if len(found) > limit:
-        last = found[limit - 1]["account"]
+        last = found[limit - 1]["number"]
     elif len(numbers) == LOOKED_AT:
         last = numbers[-1]
     onward = None
     if last is not None:
         onward = cursors.encode(cursors.Cursor(listed, pinned, [before.position, last]))
-    return Page(pinned, found[:limit], onward)
+    return Changes(Between(before, then), found[:limit], onward)
 
 
 def _differing(
     at: Snapshot, numbers: Sequence[int], before: AsOf, then: AsOf, limit: int
 ) -> list[Row]:
     """Return those of some accounts that differ, in the order of their numbers."""
-    columns = ("account", "code", "currency", "component", "side", "partner", "player", "table_id")
+    columns = ("code", "currency", "component", "side", "partner", "player", "table_id")
     these = sa.cast(sa.literal(list(numbers), sa.ARRAY(sa.Integer)), sa.ARRAY(sa.Integer))
     held = as_of.view("accounts", before, these).alias("before")
     holds = as_of.view("accounts", then, these).alias("after")
@@ -112,6 +127,7 @@ def _differing(
     return rows(
         at,
         sa.select(
+            holds.c.account.label("number"),
             *(holds.c[name] for name in columns),
             was.label("before_minor"),
             now.label("then_minor"),

@@ -70,6 +70,8 @@ class Statement(NamedTuple):
     """
 
     position: int
+    found: int
+    """How many accounts there are, whatever they held."""
     opening: AsOf
     closing: AsOf
     accounts: Sequence[Row] | None
@@ -86,8 +88,8 @@ def page(
     known: AsOf,
     limit: int = 100,
     cursor: str | None = None,
-) -> Statement | None:
-    """Return a page of a statement; None when there is no such account. Raises InvalidCursorError.
+) -> Statement:
+    """Return a page of a statement. Raises InvalidCursorError.
 
     ``known`` is a position: the statement has what was recorded by then.
     """
@@ -99,8 +101,6 @@ def page(
         pinned, before = min(place.position, pinned), place.key[2]
         after = (place.key[0], place.key[1])
     numbers = _accounts_of(at, subject)
-    if not numbers:
-        return None
     book = _Book(at, numbers, *_ends(at, period, pinned))
     filters = _filters(subject, numbers, period)
     keys, end = entries.look(at, filters, pinned, after, limit, newest_first=False)
@@ -116,7 +116,9 @@ def page(
     onward = None
     if end is not None:
         onward = cursors.encode(cursors.Cursor(listed, pinned, [*end, sums]))
-    return Statement(pinned, book.opening, book.closing, accounts, lines, totals, onward)
+    return Statement(
+        pinned, len(numbers), book.opening, book.closing, accounts, lines, totals, onward
+    )
 
 
 def _accounts_of(at: Snapshot, subject: Subject) -> tuple[int, ...]:
@@ -203,7 +205,7 @@ class _Book:
             lines, debit, credit = (
                 (None, None, None) if sums is None else sums.get(number, (0, 0, 0))
             )
-            if before or then or lines:
+            if before or then or lines or lines is None:
                 listed.append(
                     {
                         **row,

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
+import msgspec
 import sqlalchemy as sa
 
 from ledger import catalogue
@@ -22,6 +23,14 @@ _EVENTS = sa.table(
     sa.column("notification_id"),
     schema="journal",
 )
+_SNAPSHOTS = sa.table(
+    "snapshots",
+    sa.column("originator_id"),
+    sa.column("originator_version"),
+    sa.column("topic"),
+    sa.column("state"),
+    schema="journal",
+)
 _COMMITS = sa.table("commits", sa.column("last_position"), schema="journal")
 
 
@@ -36,8 +45,8 @@ class Past(NamedTuple):
 def fold(at: Snapshot, stream: str, position: int) -> Past | None:
     """Fold a stream up to a position, included; None when it had no event by then."""
     evolve = catalogue.STREAMS[category_of(stream)].evolve
-    state, last, version = None, 0, 0
-    for topic, stored, reached in _events(at, stream, position):
+    state, last, version = _snapshot(at, stream, position)
+    for topic, stored, reached in _events(at, stream, version, position):
         state, last, version = (
             evolve(state, catalogue.decode(topic, bytes(stored))),
             reached,
@@ -46,9 +55,7 @@ def fold(at: Snapshot, stream: str, position: int) -> Past | None:
     return Past(state, last, version) if version else None
 
 
-def fold_some(
-    at: Snapshot, streams: Sequence[str], position: int
-) -> Iterator[tuple[str, Past]]:
+def fold_some(at: Snapshot, streams: Sequence[str], position: int) -> Iterator[tuple[str, Past]]:
     """Fold streams that began by then, and no more of them when they have too many events."""
     folded = 0
     for stream in streams:
@@ -66,11 +73,36 @@ def head(at: Snapshot) -> Snapshot:
     return at._replace(position=last or 0)
 
 
-def _events(at: Snapshot, stream: str, position: int) -> Iterator[tuple[str, bytes, int]]:
+def _snapshot(at: Snapshot, stream: str, position: int) -> tuple[Any, int, int]:
+    """Return the stored state, if it is not later than the position, to go on from."""
+    topic = catalogue.SNAPSHOTS[category_of(stream)]
+    kept, events = _SNAPSHOTS.c, _EVENTS.c
+    same = (
+        events.originator_id == kept.originator_id,
+        events.originator_version == kept.originator_version,
+    )
+    found = at.connection.execute(
+        sa.select(kept.state, events.notification_id, kept.originator_version)
+        .where(kept.originator_id == stream, kept.topic == topic, *same)
+        .where(events.notification_id <= position)
+    ).one_or_none()
+    if found is None:
+        return None, 0, 0
+    state = msgspec.json.decode(bytes(found[0]), type=catalogue.SNAPSHOT_STATES[topic])
+    return state, found[1], found[2]
+
+
+def _events(
+    at: Snapshot, stream: str, after: int, position: int
+) -> Iterator[tuple[str, bytes, int]]:
     events = _EVENTS.c
     statement = (
         sa.select(events.topic, events.state, events.notification_id)
-        .where(events.originator_id == stream, events.notification_id <= position)
+        .where(
+            events.originator_id == stream,
+            events.originator_version > after,
+            events.notification_id <= position,
+        )
         .order_by(events.originator_version)
         # As they come: a table has an event per hand.
         .execution_options(yield_per=_READ_AT_ONCE)

@@ -10,6 +10,7 @@ from api.auth import ROLES, Scope
 from api.settings import EdgeSettings
 from tests.api.conftest import IDENTITY_KEY, JWT_KEY, Room, refused
 
+OTHERS = ("partner", "provider", "account")
 OPEN = {"/livez", "/readyz", "/metrics", "/problems/{code}"}
 
 
@@ -33,7 +34,17 @@ GUARDED = [
 
 
 def call(room: Room, method: str, path: str, **headers: str) -> Any:
-    for name in ("player", "deposit", "withdrawal", "table", "game_number", "name", "key", "approval"):
+    for name in (
+        "player",
+        "deposit",
+        "withdrawal",
+        "table",
+        "game_number",
+        "name",
+        "key",
+        *OTHERS,
+        "approval",
+    ):
         path = path.replace(f"{{{name}}}", "3b1f6c1e-6d0f-4f0e-9a57-0c5f6f0b7a11")
     path = path.replace("{position}", "1").replace("{sha256}", "0" * 64)
     return room.http.request(method, path, headers=headers)
@@ -59,7 +70,7 @@ def test_an_operation_without_a_token_is_refused(
 def test_an_operation_without_its_scope_is_refused_with_the_scope_that_lacks(
     room: Room, method: str, path: str, operation: dict[str, Any]
 ) -> None:
-    scope = "hands:post" if path == "/v1/hands" else scope_of(operation)
+    scope = "hands:post" if (method, path) == ("post", "/v1/hands") else scope_of(operation)
     if scope is None:
         assert path == "/v1/requests/{key}"
         return
@@ -93,7 +104,7 @@ def test_every_scope_is_some_roles_and_asked_by_some_operation() -> None:
         ("GET", "/v1/players/", 404, "not-found"),
         ("DELETE", "/v1/players", 405, "method-not-allowed"),
         ("PUT", "/v1/hands", 405, "method-not-allowed"),
-        ("GET", "/v1/hands", 405, "method-not-allowed"),
+        ("DELETE", "/v1/hands", 405, "method-not-allowed"),
         ("POST", "/v1/events/1", 405, "method-not-allowed"),
     ],
 )
@@ -108,7 +119,7 @@ def test_a_path_or_a_method_that_does_not_exist_is_a_problem_too(
 
 @pytest.mark.parametrize(
     ("path", "allowed"),
-    [("/v1/tables", "GET, POST"), ("/v1/hands", "POST"), ("/v1/players/x/close", "POST")],
+    [("/v1/tables", "GET, POST"), ("/v1/hands", "GET, POST"), ("/v1/players/x/close", "POST")],
 )
 def test_a_method_that_a_path_lacks_is_answered_with_those_that_it_has(
     room: Room, path: str, allowed: str
