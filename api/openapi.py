@@ -27,6 +27,10 @@ same content under the same key answers the first result again, with `Idempotent
 refusal that says `retry: later` leaves its key open. `GET /v1/requests/{key}` tells what became of
 a request whose answer was lost.
 
+**Approvals.** What the rulebook wants two people for is asked for by the same request as ever, and
+answered 202 with a link to its approval. Another person grants it, to the letter and over the books
+as they are then. A person is the subject (`sub`) of his token, whatever his client.
+
 **Positions.** Every answer names the journal position that it is true for. Reads that rest on
 projections wait for one when asked: `at_least=POSITION&wait_ms=500`.
 
@@ -39,7 +43,7 @@ TAGS: Final = {
     "cashier": "Registers players, books deposits and withdrawals.",
     "support": "Answers players: reads accounts, tables and hands.",
     "compliance": "Suspends and closes accounts, reviews withdrawals, reads the books.",
-    "approver": "Releases withdrawals.",
+    "approver": "Agrees to what others ask for; releases withdrawals.",
     "treasurer": "Books what moves on the client-funds account, closes months.",
     "auditor": "Reads everything and changes nothing.",
     "partner": "Registers its own players and reads what concerns them.",

@@ -489,8 +489,8 @@ class ResyncTable(Approvable, frozen=True, kw_only=True):
             self.ACTION,
             at_stake,
             table.currency,
-            f"Set the chips at table {table.name}: {money.text(given, table.currency)} given,"
-            f" {money.text(taken, table.currency)} {table.currency} taken, through suspense.",
+            f"Set the chips at table {table.name}: players get {money.text(given, table.currency)}"
+            f" and lose {money.text(taken, table.currency)} {table.currency}, through suspense.",
             table=table.table_id,
             difference_minor={str(seat): part for seat, part in difference.items()},
             suspense_minor=given - taken,

@@ -78,7 +78,7 @@ def test_a_request_that_needs_a_second_person_books_nothing_and_says_how_to_foll
     told = Awaiting.model_validate(answer.json())
     assert (answer.status_code, told.status) == (202, "awaiting-approval")
     assert (told.amount_minor, told.amount, told.currency) == (150, "1.50", "EUR")
-    assert told.words.startswith(f"Set the chips at table {table}: 1.00 given, 1.50 EUR taken")
+    assert told.words.startswith(f"Set the chips at table {table}: players get 1.00 and lose 1.50")
     assert chips(room, table) == [2000, 2000]
     found = ApprovalAnswer.model_validate(room.get(told.links["approval"], role="approver").json())
     assert (found.status, found.maker, found.checker) == ("pending", "operator-1", None)
