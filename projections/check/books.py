@@ -36,7 +36,7 @@ SELECT application_name, notification_id FROM journal.tracking
    AND NOT EXISTS (SELECT FROM journal.commits WHERE last_position = notification_id)
 """
 
-# Claims are taken by players, deposits and withdrawals, in the append that makes these or later.
+# Claims are taken by whatever has a stream of its own, in the append that makes it or later.
 _CLAIMS: Final = """
 SELECT originator_id, notification_id, holder FROM (
   SELECT originator_id, notification_id, split_part(originator_id, ':', 2) AS network,
@@ -47,7 +47,9 @@ SELECT originator_id, notification_id, holder FROM (
  WHERE NOT EXISTS (
    SELECT FROM journal.events WHERE originator_version = 1 AND originator_id IN (
      concat_ws(':', 'player', network, holder), concat_ws(':', 'deposit', network, holder),
-     concat_ws(':', 'withdrawal', network, holder)))
+     concat_ws(':', 'withdrawal', network, holder), concat_ws(':', 'provider', network, holder),
+     concat_ws(':', 'partner', network, holder), concat_ws(':', 'treasury', network, holder),
+     concat_ws(':', 'period', network, holder)))
 """
 
 

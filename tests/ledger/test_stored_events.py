@@ -15,8 +15,10 @@ from ledger.approvals import events as approvals
 from ledger.cashier import events as cashier
 from ledger.core import Event
 from ledger.hands import events as hands
+from ledger.periods import events as periods
 from ledger.players import events as players
 from ledger.tables import events as tables
+from ledger.treasury import events as treasury
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 FILES = sorted(GOLDEN.glob("*.json"))
@@ -27,6 +29,8 @@ KEPT: tuple[type[Event], ...] = (
     *tables.EVENTS,
     *hands.EVENTS,
     *approvals.EVENTS,
+    *treasury.EVENTS,
+    *periods.EVENTS,
 )
 
 
