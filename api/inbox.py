@@ -95,7 +95,7 @@ def list_approvals(
             limit=paging.limit,
             cursor=paging.cursor,
         )
-    rows = [_shown(row, caller, at) for row in page.rows]
+    rows = [_shown(row, caller, at, page.position) for row in page.rows]
     return respond({"approvals": rows, "cursor": page.cursor, "position": page.position})
 
 
@@ -106,7 +106,7 @@ def get_approval(request: Request, approval: ApprovalId, caller: Reading) -> Res
     row = {**msgspec.structs.asdict(state), "words": state.summary["words"]}
     exact = msgspec.json.decode(state.command)
     told = {
-        **_shown(row, caller, now()),
+        **_shown(row, caller, now(), position),
         "command": exact["command"],
         "request_id": state.request_id,
         "position": position,
@@ -134,7 +134,7 @@ _COLUMNS: Final = (
 )
 
 
-def _shown(row: Row, caller: Caller, at: datetime) -> dict[str, Any]:
+def _shown(row: Row, caller: Caller, at: datetime, position: int) -> dict[str, Any]:
     pending = row["status"] == "pending"
     left = (row["expires_at"] - at).total_seconds()
     own = row["maker"] == caller.subject
@@ -146,16 +146,19 @@ def _shown(row: Row, caller: Caller, at: datetime) -> dict[str, Any]:
         "expires_in_seconds": max(0, int(left)) if pending else None,
         "may_decide": in_time and not own and Scope.APPROVALS_DECIDE in caller.scopes,
         "may_withdraw": in_time and own and Scope.APPROVALS_WITHDRAW in caller.scopes,
-        "links": _links(row, caller),
+        "links": _links(row, caller, position),
     }
 
 
-def _links(row: Row, caller: Caller) -> links.Links:
-    """Lead to the approval itself and to what it concerns, as far as the caller may follow."""
-    concerns = row["summary"]
+def _links(row: Row, caller: Caller, position: int) -> links.Links:
+    """Lead to the approval, to what it concerns, and to what a grant booked."""
+    concerns, month = row["summary"], row["summary"].get("month")
+    booked = links.Known(position).entries(request_id=row["request_id"])
     return links.allowed(
         caller,
         approval=links.Link(Scope.APPROVALS_READ, f"/v1/approvals/{row['approval']}"),
         table=links.table(concerns.get("table")),
         player=links.player(concerns.get("player")),
+        period=month and links.Link(Scope.BOOKS_READ, f"/v1/periods/{month}"),
+        entries=booked if row["status"] == "granted" else None,
     )

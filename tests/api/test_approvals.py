@@ -128,6 +128,10 @@ def test_what_a_second_person_agrees_to_is_done(room: Room) -> None:
     assert (granted.result["suspense"], granted.amount) == ("-0.50", "1.50")
     assert chips(room, table) == [2100, 1850]
     assert executions(room, approval) == [("operator-1", "approver-1")]
+    room.project()
+    booked = room.get(room.get(approval, role="auditor").json()["links"]["entries"], role="auditor")
+    accounts = [entry["account"].partition(":")[0] for entry in booked.json()["entries"]]
+    assert sorted(accounts) == ["chips", "chips", "suspense", "suspense"]
     again = room.post(f"{approval}/grant", role="approver", key="grant-1")
     assert again.headers["idempotent-replay"] == "true"
     assert {**again.json(), "repeated": False} == answer.json()
