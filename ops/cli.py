@@ -28,6 +28,7 @@ from ops.importer.cli import import_hands
 from ops.importer.run import ImportStopped
 from ops.judge import judge_hands
 from ops.serving import NotServing
+from ops.sql import NoAuditor, ask
 from projections.generations import StaleGenerationError
 from projections.rebuild import RebuildRunningError, SwapBlockedError
 
@@ -52,6 +53,7 @@ EXPECTED = (
     BackupFailed,
     NoBackup,
     RestoreRefused,
+    NoAuditor,
     OSError,
 )
 """What is reported in a line, and not as a defect."""
@@ -123,6 +125,7 @@ app.command("check")(check_books)
 app.command("backup")(backups.backup)
 app.command("restore")(backups.restore)
 app.command("anchor")(print_anchors)
+app.command("sql")(ask)
 app.add_typer(projections.app, name="projections")
 app.command("demo")(demo)
 

@@ -4,7 +4,7 @@ The wheel's own ``get_server`` is not used: it widens the permissions of every p
 a system user, and leaves PostgreSQL running when its user is killed. Here everything is in one
 folder, its ``home``:
 
-    data/     PostgreSQL's own folder       passwords.json   of the three roles, mode 0600
+    data/     PostgreSQL's own folder       passwords.json   of the four roles, mode 0600
     log/      one file per day of the week  lock             held by the process that runs it
     run/      the socket                    start.log        what it said before it had a log
     archive/  its log, from the first       archiving        names the folder in the archive
@@ -42,6 +42,7 @@ from psycopg.sql import SQL, Identifier, Literal
 
 from ops import launcher
 from ops.backup import archive
+from projections.generations import AUDITOR
 
 MAJOR = "18"
 DATABASE = "cardroom"
@@ -56,6 +57,16 @@ SOCKET_PATH_LIMIT = 100
 """A socket's path holds 107 bytes on Linux, 103 on macOS; ``.s.PGSQL.65535`` goes into them."""
 
 WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+
+ROLES = (OWNER, APPLICATION, AUDITOR)
+
+AUDITORS_DEFAULTS = {
+    "default_transaction_read_only": "on",
+    "statement_timeout": "60s",
+    "idle_in_transaction_session_timeout": "10min",
+    "timezone": "UTC",
+}
+"""What a session of the auditor's begins with; what he may read is for the grants to say."""
 
 START_SECONDS = 600
 """Recovery after a crash reads the whole write-ahead log again."""
@@ -397,7 +408,10 @@ class EmbeddedPostgres:
         self._make_passwords()
 
     def _make_passwords(self) -> None:
-        self._passwords = {role: secrets.token_urlsafe(24) for role in (ADMIN, OWNER, APPLICATION)}
+        self._passwords = {role: secrets.token_urlsafe(24) for role in (ADMIN, *ROLES)}
+        self._write_passwords()
+
+    def _write_passwords(self) -> None:
         path = self.home / "passwords.json"
         with os.fdopen(self._open("passwords.partial", WRITE), "w") as partial:
             json.dump(self._passwords, partial)
@@ -541,9 +555,12 @@ class EmbeddedPostgres:
         return said
 
     def _create_roles(self) -> None:
-        """Create the two roles and the database, where they are missing."""
+        """Create the roles and the database, where they are missing."""
+        if new := [role for role in ROLES if role not in self._passwords]:
+            self._passwords |= {role: secrets.token_urlsafe(24) for role in new}
+            self._write_passwords()
         with psycopg.connect(self.dsn(ADMIN, "postgres"), autocommit=True) as connection:
-            for role in (OWNER, APPLICATION):
+            for role in ROLES:
                 if not connection.execute(
                     "SELECT FROM pg_roles WHERE rolname = %s", [role]
                 ).rowcount:
@@ -552,6 +569,12 @@ class EmbeddedPostgres:
                             Identifier(role), Literal(self._passwords[role])
                         )
                     )
+                    for setting, value in (AUDITORS_DEFAULTS if role == AUDITOR else {}).items():
+                        connection.execute(
+                            SQL("ALTER ROLE {} SET {} = {}").format(
+                                Identifier(role), Identifier(setting), Literal(value)
+                            )
+                        )
             if not connection.execute(
                 "SELECT FROM pg_database WHERE datname = %s", [DATABASE]
             ).rowcount:

@@ -51,6 +51,10 @@ class Settings(BaseSettings):
     """Connection string of the role that owns the tables, for migrations; not set: the
     application's role owns them, and triggers alone keep the journal append-only."""
 
+    auditor_database_url: DatabaseUrl | None = None
+    """Connection string of the role that only reads, for 'cardroom sql'; not set: that of the
+    embedded database."""
+
     data_dir: Path = Path("var")
     """Folder of the embedded database and of the keys that were made up for it."""
 
@@ -150,7 +154,8 @@ def environment(settings: Settings, database_url: str, writer: str) -> dict[str,
     for name, key in (("IDENTITY_KEY", settings.identity_key), ("JWT_KEY", settings.jwt_key)):
         if key is not None:
             told[name] = key.get_secret_value()
-    values = {name: value for name, value in os.environ.items() if "OWNER_DATABASE" not in name}
+    others = ("CARDROOM_OWNER_DATABASE_URL", "CARDROOM_AUDITOR_DATABASE_URL")
+    values = {name: value for name, value in os.environ.items() if name not in others}
     return values | {f"CARDROOM_{name}": value for name, value in told.items()}
 
 
