@@ -62,7 +62,8 @@ POSITION_AT: Final = Function(
 #     occurred_until nothing is taken from there: then the blocks alone say it.
 #   - The others are in blocks. A run of blocks all of whose entries count is the difference of what
 #     the components add up to at its ends.
-#   - In the blocks that are left, a few unless much is backdated, the entries are added up.
+#   - In the blocks that are left, a few unless much is backdated, the entries are added up. OFFSET 0
+#     keeps it block by block: the planner would rather read all entries once.
 SUMS_AS_OF: Final = Function(
     "sums_as_of",
     _INSTANT,
@@ -153,7 +154,8 @@ BEGIN
                      WHERE position BETWEEN block::bigint * {block}
                                         AND least(block::bigint * {block} + {block} - 1, upto)
                        AND (occurred_until IS NULL OR occurred_at <= occurred_until)
-                       AND (position >= rest_from OR occurred_at >= this_hour)) AS counted
+                       AND (position >= rest_from OR occurred_at >= this_hour)
+                    OFFSET 0) AS counted
                  GROUP BY account) AS e
           JOIN book.accounts a USING (account)
     ) AS part GROUP BY component_id;
@@ -312,7 +314,7 @@ _CLOSING_LINES: Final = """
                          coalesce(at_position, (SELECT position FROM book.generation)))
        AND network = of_network AND partner = of_partner
        AND occurred_at < closing_before - make_interval(days => rule.least)
-       AND occurred_at >= closing_from - make_interval(days => rule.most)) AS l
+       AND occurred_at >= closing_from - make_interval(days => rule.most) OFFSET 0) AS l
 ) AS candidates
 """
 _CLOSING: Final = """
