@@ -30,6 +30,18 @@ _KEY: Final = (int, int, dict)
 _ACCOUNTS = BOOK["accounts"].c
 _LINES = BOOK["lines"].c
 
+# What an account holds now is no part of a statement.
+_OF_ACCOUNT: Final = (
+    "account",
+    "code",
+    "currency",
+    "network",
+    "component",
+    "partner",
+    "player",
+    "table_id",
+)
+
 Sums = dict[str, list[int]]
 """Currency -> lines, debits, credits of the pages before."""
 
@@ -191,12 +203,11 @@ class _Book:
         opening = _balances(self._at, self._numbers, self.opening)
         closing = _balances(self._at, self._numbers, self.closing)
         sums = _summed(self._at, self._numbers, filters, self.closing.position)
-        view = BOOK["accounts"]
         found = rows(
             self._at,
-            sa.select(view)
-            .where(view.c.account == _any([*closing.keys() | opening.keys()]))
-            .order_by(view.c.account),
+            sa.select(*(_ACCOUNTS[name] for name in _OF_ACCOUNT))
+            .where(_ACCOUNTS.account == _any([*closing.keys() | opening.keys()]))
+            .order_by(_ACCOUNTS.account),
         )
         listed: list[Row] = []
         for row in found:
