@@ -2,14 +2,16 @@
 
 One journal writes for one process. It decides a batch of commands over states that it remembers,
 appends what they become in one transaction, and remembers the new states only when that is
-committed. Other processes may write too: under the append lock it catches up with what they wrote
-and, where a state that it rested on has changed, decides the batch once more.
+committed. The next batch may be decided meanwhile, on top of the one that is being appended. Other
+processes may write too: under the append lock it catches up with what they wrote and, where a state
+that a batch rested on has changed or was never committed, decides the batch once more.
 """
 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
@@ -42,6 +44,7 @@ PATIENCE_SECONDS: Final = 5.0
 AT_ONCE: Final = 25
 """Commands that are decided before others in the event loop get their turn: some milliseconds."""
 
+_NOTHING_KNOWN: Final = -1
 _LOST: Final = (psycopg.OperationalError, psycopg.InterfaceError, PersistenceError)
 
 
@@ -104,13 +107,21 @@ class NotLoaded(BaseException):
 class Batch:
     """The book of one batch: what is remembered, with what the batch itself changes on top.
 
-    ``loaded`` are streams that were looked up for it, those that do not exist among them.
+    ``below`` is what the batch before it changes, while that is being appended. ``loaded`` are
+    streams that were looked up for this one, those that do not exist among them. ``reads`` are the
+    streams that were read from below, with the version that each had.
     """
 
-    def __init__(self, remembered: Mapping[str, Entry], loaded: dict[str, Entry]) -> None:
+    def __init__(
+        self,
+        remembered: Mapping[str, Entry],
+        loaded: dict[str, Entry],
+        below: Mapping[str, Entry] = MappingProxyType({}),
+    ) -> None:
         self._remembered = remembered
+        self._below = below
         self.loaded = loaded
-        self.reads: set[str] = set()
+        self.reads: dict[str, int] = {}
         self.changed: dict[str, Entry] = {}
         self.rows: list[bytes] = []
         self.keep: list[Keep] = []
@@ -121,13 +132,14 @@ class Batch:
 
     def entry(self, stream: str) -> Entry:
         """Return a stream's state and version; raises NotLoaded."""
-        changed = self.changed.get(stream)
-        if changed is not None:
-            return changed
-        self.reads.add(stream)
-        entry = self._remembered.get(stream) or self.loaded.get(stream)
+        entry = self.changed.get(stream)
+        if entry is not None:
+            return entry
+        entry = self._below.get(stream) or self._remembered.get(stream) or self.loaded.get(stream)
         if entry is None:
             raise NotLoaded(stream)
+        # What is read twice may have moved on in between: it counts as it was first.
+        self.reads.setdefault(stream, entry[1])
         return entry
 
     def accept(self, decision: Decision) -> None:
@@ -184,12 +196,42 @@ class _Decided(NamedTuple):
     rows_end: int
 
 
-class _Draft(NamedTuple):
-    """A decided batch that is not appended: what was answered before, and what is new."""
+class _Draft:
+    """A decided batch that is not appended: what was answered before, and what is new.
 
-    answered: dict[int, Outcome]
-    batch: Batch
-    decided: dict[int, _Decided]
+    ``known`` is the position up to which it knew what others had written, ``base`` the batch that
+    was being appended meanwhile and that it rests on.
+    """
+
+    def __init__(
+        self,
+        answered: dict[int, Outcome],
+        batch: Batch,
+        decided: dict[int, _Decided],
+        known: int,
+        base: "_Draft | None",
+    ) -> None:
+        self.answered = answered
+        self.batch = batch
+        self.decided = decided
+        self.known = known
+        self.base = base
+        self.end: int | None = None
+        """The journal's position after it, when it is carried out."""
+
+    @property
+    def founded(self) -> bool:
+        """Tell whether the batch that it rests on is carried out as it was decided."""
+        return self.base is None or self.base.end is not None
+
+    @property
+    def expected(self) -> int:
+        """The head that the journal has if nobody else has written."""
+        return self.known if self.base is None or self.base.end is None else self.base.end
+
+    def carried_out(self, end: int) -> None:
+        """Note that it is committed, and forget what it rested on."""
+        self.end, self.base = end, None
 
     def only_repeats(self, submissions: Sequence[Submission]) -> bool:
         """Tell whether there is nothing to append and nothing to record."""
@@ -216,21 +258,45 @@ class _Draft(NamedTuple):
         return outcomes
 
 
-class Journal:
-    """Decides and appends batches of commands, one at a time: it belongs to one writer.
+class Intent:
+    """Submissions and what was decided of them; to be appended, once, in the order of deciding.
 
-    ``execute`` blocks; ``carry_out`` does the same in an event loop. A journal is used in one way.
+    ``later`` are those that ask for the same as one before them in the batch.
+    """
+
+    def __init__(self, submissions: Sequence[Submission]) -> None:
+        self.count = len(submissions)
+        self.now: dict[int, Submission] = {}
+        self.later: dict[int, Submission] = {}
+        self.draft: _Draft | None = None
+        self.times_decided = 0
+        seen: set[tuple[str, str, str]] = set()
+        for index, submission in enumerate(submissions):
+            group = self.now
+            if submission.key is not None:
+                name = (submission.command.network, submission.client, submission.key)
+                group = self.later if name in seen else self.now
+                seen.add(name)
+            group[index] = submission
+
+
+class Journal:
+    """Decides and appends batches of commands, in order: it belongs to one writer.
+
+    ``execute`` blocks. In an event loop ``decide`` and ``append`` do the same in two parts, and one
+    batch may be decided while the one before it is appended. A journal is used in one of both ways.
     """
 
     def __init__(self, dsn: str, *, writer: str) -> None:
         self._writer = writer
         self.ledger = Ledger.at(dsn)
         self._link = Link(dsn)
-        self._async_link = AsyncLink(dsn)
+        self._looking, self._appending = AsyncLink(dsn), AsyncLink(dsn)
         self._states: dict[str, Entry] = {}
-        self._known = 0
+        self._known = _NOTHING_KNOWN
+        self._newest: _Draft | None = None
+        """What was decided last, until it is carried out or given up."""
         self._snapshots_due: set[str] = set()
-        self._times_decided = 0
         self.decisions = Decisions()
 
     # -- what callers use ------------------------------------------------------------------
@@ -242,11 +308,16 @@ class Journal:
         the database stays away the outcomes say ``database-unavailable``: whether something was
         booked is then unknown to the caller, and the same request may safely be sent again.
         """
-        return self._link.take(self._carry_out(submissions))
+        intent = self._link.take(self._prepare(submissions))
+        return self._link.take(self._finish(intent))
 
-    async def carry_out(self, submissions: Sequence[Submission]) -> list[Outcome]:
-        """Do what ``execute`` does, and leave the event loop to others while the database works."""
-        return await self._async_link.take(self._carry_out(submissions))
+    async def decide(self, submissions: Sequence[Submission]) -> Intent:
+        """Do the first half of ``execute``: the event loop is others' while the database works."""
+        return await self._looking.take(self._prepare(submissions))
+
+    async def append(self, intent: Intent) -> list[Outcome]:
+        """Do the second half of ``execute``, one intent after the other."""
+        return await self._appending.take(self._finish(intent))
 
     def housekeep(self) -> None:
         """Store snapshots that are due; a failure costs nothing but a longer load."""
@@ -254,7 +325,7 @@ class Journal:
 
     async def keep_house(self) -> None:
         """Do what ``housekeep`` does in an event loop."""
-        await self._async_link.take(self._housekeep())
+        await self._appending.take(self._housekeep())
 
     def close(self) -> None:
         """Close the connections."""
@@ -263,39 +334,51 @@ class Journal:
 
     async def leave(self) -> None:
         """Do what ``close`` does in an event loop."""
-        await self._async_link.close()
+        await self._looking.close()
+        await self._appending.close()
         self.ledger.close()
 
     # -- one batch -------------------------------------------------------------------------
 
-    def _carry_out(self, submissions: Sequence[Submission]) -> Steps[list[Outcome]]:
-        """Carry out each request once; what comes twice in a batch is carried out after it."""
-        first: dict[tuple[str, str, str], int] = {}
-        later: list[int] = []
-        now: list[int] = []
-        for index, submission in enumerate(submissions):
-            if submission.key is not None:
-                name = (submission.command.network, submission.client, submission.key)
-                if first.setdefault(name, index) != index:
-                    later.append(index)
-                    continue
-            now.append(index)
-        done = yield from self._persist([submissions[i] for i in now])
-        outcomes = dict(zip(now, done, strict=True))
-        if later:
-            again = yield from self._carry_out([submissions[i] for i in later])
-            outcomes.update(zip(later, again, strict=True))
-        return [outcomes[index] for index in range(len(submissions))]
+    def _prepare(self, submissions: Sequence[Submission]) -> Steps[Intent]:
+        """Decide a batch; what keeps it from being decided now is met again when it is appended."""
+        intent = Intent(submissions)
+        base = self._newest
+        try:
+            yield from self._connect()
+            intent.draft = yield from self._decide([*intent.now.values()], base)
+        except psycopg.Error as error:
+            log.warning("not-decided-yet", error=str(error), commands=intent.count)
+            yield Disconnect()
+        except PersistenceError as error:
+            log.warning("not-decided-yet", error=str(error), commands=intent.count)
+        else:
+            intent.times_decided = 1
+            self._newest = intent.draft
+        return intent
 
-    def _persist(self, submissions: list[Submission]) -> Steps[list[Outcome]]:
+    def _finish(self, intent: Intent) -> Steps[list[Outcome]]:
+        """Append a decided batch, then carry out what it asks for twice."""
+        prepared = intent.draft
+        try:
+            done = yield from self._persist([*intent.now.values()], intent)
+        finally:
+            if self._newest is prepared:
+                self._newest = None
+        outcomes = dict(zip(intent.now, done, strict=True))
+        if intent.later:
+            again = Intent([*intent.later.values()])
+            answered = yield from self._finish(again)
+            outcomes.update(zip(intent.later, answered, strict=True))
+        return [outcomes[index] for index in range(intent.count)]
+
+    def _persist(self, submissions: list[Submission], intent: Intent) -> Steps[list[Outcome]]:
         deadline = time.monotonic() + PATIENCE_SECONDS
         pause = 0.05
-        again = False
-        self._times_decided = 0
         while True:
             try:
-                outcomes = yield from self._attempt(submissions, again=again)
-                self.decisions.count(self._times_decided)
+                outcomes = yield from self._attempt(submissions, intent)
+                self.decisions.count(intent.times_decided)
                 return outcomes
             except psycopg.errors.UniqueViolation as error:
                 # Another process recorded one of these requests between look-up and append.
@@ -303,41 +386,47 @@ class Journal:
                 self._forget()
             except _LOST as error:
                 log.warning("database-lost", error=str(error), commands=len(submissions))
+                self._forget()
                 yield Disconnect()
             except psycopg.Error as error:
+                self._forget()
                 yield Disconnect()
                 if len(submissions) > 1:
                     # One bad item must not fail the others: each by itself, in order.
                     each: list[Outcome] = []
                     for submission in submissions:
-                        each += yield from self._persist([submission])
+                        each += yield from self._persist([submission], Intent([submission]))
                     return each
                 log.exception("append-failed", error=str(error))
                 return [_failed("internal-error", "The request could not be stored.", 0)]
             if time.monotonic() > deadline:
                 message = "The database does not answer; send the same request again."
                 return [_failed("database-unavailable", message, 0)] * len(submissions)
+            intent.draft = None
             yield Pause(pause)
             pause = min(2 * pause, 1.0)
-            again = True
 
-    def _attempt(self, submissions: list[Submission], *, again: bool) -> Steps[list[Outcome]]:
-        """Decide and append; ``again`` takes the lock first, so that nobody writes in between."""
+    def _attempt(self, submissions: list[Submission], intent: Intent) -> Steps[list[Outcome]]:
+        """Append a draft; without one that still holds, decide with the lock held.
+
+        Nobody writes then in between: no batch is decided a third time unless an append failed.
+        """
         yield from self._connect()
-        draft = None
-        if not again:
-            draft = yield from self._decide(submissions)
-            if draft.only_repeats(submissions):
-                # What was booked stays booked, whoever wrote since.
-                return draft.outcomes(submissions, self._known)
+        draft = intent.draft
+        if draft is not None and not draft.founded:
+            draft = None
+        if draft is not None and draft.only_repeats(submissions):
+            # What was booked stays booked, whoever wrote since.
+            draft.carried_out(self._known)
+            return draft.outcomes(submissions, self._known)
         head = yield from recorder.begin()
         try:
-            reads = set() if draft is None else draft.batch.reads
             stale = False
-            if head.position != self._known:
-                stale = yield from self._catch_up(head.position, reads)
+            if head.position != (self._known if draft is None else draft.expected):
+                stale = yield from self._catch_up(head.position, draft)
             if draft is None or stale:
-                draft = yield from self._decide(submissions, locked=True)
+                intent.times_decided += 1
+                draft = yield from self._decide(submissions, None, locked=True)
             answered, batch = draft.answered, draft.batch
             outcomes = draft.outcomes(submissions, head.position)
             commit = None
@@ -350,19 +439,22 @@ class Journal:
             yield from self._roll_back()
             raise
         self._remember(batch)
-        if commit is not None:
-            self._known = commit.last_position
+        self._known = head.position if commit is None else commit.last_position
+        draft.carried_out(self._known)
         return outcomes
 
-    def _decide(self, submissions: Sequence[Submission], *, locked: bool = False) -> Steps[_Draft]:
+    def _decide(
+        self, submissions: Sequence[Submission], base: _Draft | None, *, locked: bool = False
+    ) -> Steps[_Draft]:
         """Decide every submission that was not answered before, each on top of those before it.
 
         With the append lock held nobody else gets a turn in between: others wait for it.
         """
-        self._times_decided += 1
+        known = self._known
+        below: Mapping[str, Entry] = {} if base is None else base.batch.changed
         answered = yield from self._answered(submissions)
-        loaded = yield from self._look_up(submissions)
-        batch = Batch(self._states, loaded)
+        loaded = yield from self._look_up(submissions, below)
+        batch = Batch(self._states, loaded, below)
         decided: dict[int, _Decided] = {}
         for index, submission in enumerate(submissions):
             if index in answered:
@@ -376,7 +468,7 @@ class Journal:
                     loaded[needed.stream] = yield from self._load(needed.stream)
                 else:
                     decided[index] = _Decided(outcome, len(batch.rows))
-        return _Draft(answered, batch, decided)
+        return _Draft(answered, batch, decided, known, base)
 
     # -- requests --------------------------------------------------------------------------
 
@@ -437,9 +529,17 @@ class Journal:
 
     # -- states ----------------------------------------------------------------------------
 
-    def _look_up(self, submissions: Sequence[Submission]) -> Steps[dict[str, Entry]]:
+    def _look_up(
+        self, submissions: Sequence[Submission], below: Mapping[str, Entry]
+    ) -> Steps[dict[str, Entry]]:
         """Load, of the streams that the batch surely reads, those that are not in memory."""
-        wanted = {s for sub in submissions for s in sub.command.touches()} - self._states.keys()
+        states = self._states
+        wanted = {
+            stream
+            for submission in submissions
+            for stream in submission.command.touches()
+            if stream not in states and stream not in below
+        }
         if not wanted:
             return {}
         rows = yield Query(
@@ -458,41 +558,42 @@ class Journal:
             self._states[stream] = entry
         return entry
 
-    def _catch_up(self, head: int, reads: set[str]) -> Steps[bool]:
-        """Fold in what others wrote; tell whether any of the streams read has changed.
+    def _catch_up(self, head: int, draft: _Draft | None) -> Steps[bool]:
+        """Fold in what others wrote; tell whether any stream that the draft read has moved on.
 
-        Hands are not remembered: each is written once. Those that the batch found absent may
-        have been booked meanwhile, which their reader must then see.
+        Hands are not remembered: each is written once. Those that the draft found absent may
+        have been booked meanwhile, which it must then see.
         """
-        if head - self._known > CATCH_UP_LIMIT:
+        since = self._known if draft is None else min(self._known, draft.known)
+        self._known = head
+        if head - since > CATCH_UP_LIMIT:
             self._states.clear()
-            self._known = head
             return True
+        reads = {} if draft is None else draft.batch.reads
         states = self._states
-        changed = False
+        stale = False
         rows = yield Query(
             "SELECT originator_id, originator_version, topic, state"
             " FROM journal.events WHERE notification_id > %s AND notification_id <= %s"
             " AND NOT (topic >= 'hand.' AND topic < 'hand/') ORDER BY notification_id",
-            [self._known, head],
+            [since, head],
         )
         for stream, version, topic, state in rows:
-            changed = changed or stream in reads
+            stale = stale or version > reads.get(stream, version)
             entry = states.get(stream)
             # A stream loaded after the others wrote has their events already.
             if entry is not None and version == entry[1] + 1:
                 event = catalogue.decode(topic, bytes(state))
                 states[stream] = (_evolve(stream)(entry[0], event), version)
         hands = [stream for stream in reads if stream.startswith("hand:")]
-        if not changed and hands:
+        if not stale and hands:
             found = yield Query(
-                "SELECT 1 FROM journal.events WHERE originator_id = ANY(%b)"
-                " AND notification_id > %s LIMIT 1",
-                [hands, self._known],
+                "SELECT originator_id, max(originator_version) FROM journal.events"
+                " WHERE originator_id = ANY(%b) AND notification_id > %s GROUP BY originator_id",
+                [hands, since],
             )
-            changed = bool(found)
-        self._known = head
-        return changed
+            stale = any(version > reads[stream] for stream, version in found)
+        return stale
 
     def _remember(self, batch: Batch) -> None:
         states = self._states
@@ -527,15 +628,14 @@ class Journal:
     # -- the connection --------------------------------------------------------------------
 
     def _connect(self) -> Steps[None]:
-        is_new = yield Connect()
-        if not is_new:
+        yield Connect()
+        if self._known != _NOTHING_KNOWN:
             return
         [(known,)] = yield Query("SELECT coalesce(max(last_position), 0) FROM journal.commits")
         yield Query(
             "DELETE FROM journal.snapshots WHERE NOT topic = ANY(%s)",
             [list(catalogue.SNAPSHOT_STATES)],
         )
-        self._forget()
         self._known = known
 
     def _roll_back(self) -> Steps[None]:

@@ -1,4 +1,7 @@
-"""Group commit: what the requests have queued is carried out together, in their event loop."""
+"""Group commit: what the requests have queued is carried out together, in their event loop.
+
+While one batch is appended the next one is decided.
+"""
 
 import asyncio
 from collections import deque
@@ -8,7 +11,7 @@ from typing import Final, NamedTuple
 import structlog
 
 from ledger.core import Refused
-from ledger.journal import Decisions, Journal, Outcome, Submission
+from ledger.journal import Decisions, Intent, Journal, Outcome, Submission
 
 log = structlog.get_logger(__name__)
 
@@ -46,6 +49,8 @@ class Writer:
         self._queued = 0
         self._wake = asyncio.Event()
         self._stopping = False
+        self._disturbed = False
+        """Whether the batch appended last had to be decided more than once."""
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -83,11 +88,19 @@ class Writer:
         return await future
 
     async def _run(self) -> None:
+        appending: asyncio.Task[None] | None = None
         while await self._wait():
             await asyncio.sleep(GATHER_SECONDS)
             taken = self._take()
-            _answer(taken, await self._carry_out(taken))
-            await self._journal.keep_house()
+            intent = await self._decided(taken)
+            if appending is not None:
+                await appending
+            appending = asyncio.create_task(self._append(taken, intent))
+            if self._disturbed:
+                # Others write to the same streams: what is decided ahead would be decided again.
+                await appending
+        if appending is not None:
+            await appending
         await self._journal.leave()
 
     async def _wait(self) -> bool:
@@ -106,12 +119,23 @@ class Writer:
         self._queued -= count
         return taken
 
-    async def _carry_out(self, taken: Sequence[_Waiting]) -> list[Outcome] | None:
+    async def _decided(self, taken: Sequence[_Waiting]) -> Intent | None:
         try:
-            return await self._journal.carry_out([s for one in taken for s in one.submissions])
+            return await self._journal.decide([s for one in taken for s in one.submissions])
         except Exception:
             log.exception("writer-failed")
             return None
+
+    async def _append(self, taken: Sequence[_Waiting], intent: Intent | None) -> None:
+        outcomes = None
+        try:
+            if intent is not None:
+                outcomes = await self._journal.append(intent)
+        except Exception:
+            log.exception("writer-failed")
+        self._disturbed = intent is None or intent.times_decided > 1
+        _answer(taken, outcomes)
+        await self._journal.keep_house()
 
 
 def _answer(taken: Sequence[_Waiting], outcomes: Sequence[Outcome] | None) -> None:

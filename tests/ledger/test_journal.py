@@ -1,5 +1,6 @@
 """The journal on a real PostgreSQL: retries, concurrency, lost acknowledgements, defects."""
 
+import asyncio
 import contextlib
 import itertools
 import threading
@@ -368,3 +369,104 @@ def test_a_suspension_by_another_process_is_seen_before_the_next_withdrawal(
     assert refused.refusal is not None
     assert refused.refusal.code == "player-suspended"
     other.close()
+
+
+async def ahead(journal: Journal, *batches: list[Submission]) -> list[list[Outcome]]:
+    """Decide each batch before the one before it is appended, as the writer does."""
+    outcomes: list[list[Outcome]] = []
+    before = None
+    for batch in batches:
+        intent = await journal.decide(batch)
+        if before is not None:
+            outcomes.append(await journal.append(before))
+        before = intent
+    assert before is not None
+    return [*outcomes, await journal.append(before)]
+
+
+def in_a_loop(dsn: str, *batches: list[Submission], times: int = 1) -> list[list[Outcome]]:
+    """Carry batches out in an event loop of their own, each decided so many times at most."""
+
+    async def run() -> list[list[Outcome]]:
+        journal = Journal(dsn, writer="loop")
+        try:
+            # What it has to load is in memory then.
+            await journal.append(await journal.decide([withdrawal(900, 1)]))
+            outcomes = await ahead(journal, *batches)
+            assert journal.decisions.most == times
+            return outcomes
+        finally:
+            await journal.leave()
+
+    return asyncio.run(run())
+
+
+def test_a_batch_is_decided_on_top_of_the_one_that_is_being_appended(
+    journal: Journal, dsn: str
+) -> None:
+    first, second, third = in_a_loop(
+        dsn, [deposit(1, 100)], [withdrawal(1, 70)], [withdrawal(2, 70), deposit(2, 5)]
+    )
+    assert [o.status for o in (*first, *second, *third)] == ["done", "done", "refused", "done"]
+    assert first[0].position < second[0].position < third[1].position
+    assert bankroll(journal) == 35
+
+
+def test_a_batch_on_top_of_one_that_another_process_overtook_is_decided_again(
+    journal: Journal, dsn: str
+) -> None:
+    async def run() -> list[Outcome]:
+        ours = Journal(dsn, writer="loop")
+        one = await ours.decide([deposit(1, 100)])
+        other = await ours.decide([withdrawal(1, 90)])
+        # The player's stream has moved on before the first of both gets the lock.
+        journal.execute([deposit(2, 50), withdrawal(2, 40)])
+        outcomes = [*await ours.append(one), *await ours.append(other)]
+        assert (ours.decisions.again, ours.decisions.most) == (2, 2)
+        await ours.leave()
+        return outcomes
+
+    assert [outcome.status for outcome in asyncio.run(run())] == ["done", "done"]
+    assert bankroll(journal) == 20
+
+
+def test_a_batch_on_top_of_one_that_was_lost_rests_on_nothing(
+    journal: Journal, dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = conninfo_to_dict(dsn)
+
+    async def run(proxy: Proxy) -> list[Outcome]:
+        far = Journal(make_conninfo(dsn, host="127.0.0.1", port=proxy.port), writer="far")
+        await far.append(await far.decide([withdrawal(900, 1)]))
+        one = await far.decide([deposit(1, 100)])
+        other = await far.decide([withdrawal(1, 70)])
+        monkeypatch.setattr("ledger.journal.PATIENCE_SECONDS", 0.2)
+        proxy.leave()
+        lost = await far.append(one)
+        proxy.come_back()
+        monkeypatch.setattr("ledger.journal.PATIENCE_SECONDS", 5.0)
+        outcomes = [*lost, *await far.append(other)]
+        await far.leave()
+        return outcomes
+
+    with Proxy(str(where["host"]), int(str(where["port"]))) as proxy:
+        lost, refused = asyncio.run(run(proxy))
+    assert lost.refusal is not None
+    assert lost.refusal.code == "database-unavailable"
+    # The money that the second was decided on never came.
+    assert refused.refusal is not None
+    assert refused.refusal.code == "insufficient-funds"
+    assert bankroll(journal) == 0
+
+
+def test_the_same_request_in_two_batches_that_overlap_is_carried_out_once(
+    journal: Journal, dsn: str
+) -> None:
+    first, second = in_a_loop(dsn, [deposit(1), deposit(2)], [deposit(2), deposit(3)], times=2)
+    assert [(o.status, o.repeated) for o in (*first, *second)] == [
+        ("done", False),
+        ("done", False),
+        ("done", True),
+        ("done", False),
+    ]
+    assert bankroll(journal) == 300
