@@ -296,25 +296,25 @@ PROTEST_WINDOWS_AS_OF: Final = Function(
 )
 
 # What closes in a range of time happened in another, which the longest and the shortest window
-# bound; the blocks tell where the entries of that time are.
+# bound, give or take changed clocks; the blocks tell where the entries of that time are.
 _CLOSING_LINES: Final = """
 (SELECT l.* FROM (
-   SELECT min(window_days) - 1 AS least, max(window_days) + 2 AS most
-     FROM book.rulebook_versions WHERE network = of_network) AS rule
+   SELECT closing_from - make_interval(days => max(window_days) + 1, hours => 3) AS occurred_from,
+          closing_before - make_interval(days => min(window_days), hours => -3) AS occurred_before
+     FROM book.rulebook_versions WHERE network = of_network) AS span
   CROSS JOIN LATERAL (
     SELECT DISTINCT block FROM book.components
       JOIN book.component_blocks USING (component_id) JOIN book.blocks USING (block)
      WHERE network = of_network AND partner = of_partner AND side <> 'income'
-       AND first_occurred_at < closing_before - make_interval(days => rule.least)
-       AND last_occurred_at >= closing_from - make_interval(days => rule.most)) AS candidate
+       AND first_occurred_at < span.occurred_before AND last_occurred_at >= span.occurred_from
+   ) AS candidate
   CROSS JOIN LATERAL (
     SELECT * FROM book.player_lines
      WHERE position BETWEEN block::bigint * {block}
                AND least(block::bigint * {block} + {block} - 1,
                          coalesce(at_position, (SELECT position FROM book.generation)))
        AND network = of_network AND partner = of_partner
-       AND occurred_at < closing_before - make_interval(days => rule.least)
-       AND occurred_at >= closing_from - make_interval(days => rule.most) OFFSET 0) AS l
+       AND occurred_at >= span.occurred_from AND occurred_at < span.occurred_before OFFSET 0) AS l
 ) AS candidates
 """
 _CLOSING: Final = """
