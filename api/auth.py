@@ -75,15 +75,6 @@ ROLES: Final[dict[str, frozenset[Scope]]] = {
         Scope.APPROVALS_READ,
         Scope.APPROVALS_DECIDE,
     },
-    "treasurer": _EVERYONE
-    | {
-        Scope.LEDGER_FINANCE,
-        Scope.PLAYERS_READ,
-        Scope.BALANCES_READ,
-        Scope.BOOKS_READ,
-        Scope.APPROVALS_READ,
-        Scope.APPROVALS_WITHDRAW,
-    },
     "auditor": _READER
     | {Scope.BOOKS_READ, Scope.FINDINGS_READ, Scope.PROTESTS_READ, Scope.APPROVALS_READ},
     "partner": _READER | {Scope.PLAYERS_REGISTER, Scope.PROTESTS_READ},
@@ -94,6 +85,15 @@ ROLES: Final[dict[str, frozenset[Scope]]] = {
         Scope.RULEBOOKS_ADOPT,
         Scope.BOOKS_READ,
         Scope.FINDINGS_READ,
+        Scope.APPROVALS_READ,
+        Scope.APPROVALS_WITHDRAW,
+    },
+    "treasurer": _EVERYONE
+    | {
+        Scope.LEDGER_FINANCE,
+        Scope.PLAYERS_READ,
+        Scope.BALANCES_READ,
+        Scope.BOOKS_READ,
         Scope.APPROVALS_READ,
         Scope.APPROVALS_WITHDRAW,
     },

@@ -44,10 +44,10 @@ TAGS: Final = {
     "support": "Answers players: reads accounts, tables and hands.",
     "compliance": "Suspends and closes accounts, reviews withdrawals, reads the books.",
     "approver": "Agrees to what others ask for; releases withdrawals.",
-    "treasurer": "Books what moves on the client-funds account, closes months.",
     "auditor": "Reads everything and changes nothing.",
     "partner": "Registers its own players and reads what concerns them.",
     "operator": "Adopts rulebooks, corrects tables after a failure.",
+    "treasurer": "Books what moves on the client-funds account, closes months.",
     "everyone": "Needs no particular scope.",
     "operations": "For load balancers and monitoring; needs no token.",
 }

@@ -10,12 +10,14 @@ import pytest
 
 from api.approvals import EXAMPLE as APPROVAL
 from api.hand_schema import EXAMPLE as HAND
+from api.periods import EXAMPLE as MONTH
 from api.players import EXAMPLE as PLAYER
 from api.problems import catalogue
-from ledger.approvals.commands import RequestApproval
+from ledger.approvals.commands import GrantApproval, RequestApproval
 from ledger.cashier.commands import (
     AnnounceDeposit,
     ConfirmDeposit,
+    PayWithdrawal,
     ReleaseWithdrawal,
     RequestWithdrawal,
     TakeInReview,
@@ -24,10 +26,13 @@ from ledger.core import Command
 from ledger.hands import ohh
 from ledger.hands.commands import PostHand
 from ledger.journal import Journal, Submission
+from ledger.periods.commands import ClosePeriod
 from ledger.players.commands import RegisterPlayer, SuspendPlayer
 from ledger.rulebooks import shipped_texts
 from ledger.rulebooks.commands import AdoptRulebook
 from ledger.tables.commands import BuyIn, OpenTable, ResyncTable
+from ledger.treasury.commands import RecordProviderSettlement, TransitFigures
+from ledger.treasury.payouts import SettleWithPartner
 from ops.importer.command import NotImported
 from tests.api.conftest import NETWORK, WARRANTIES, Room, fresh_database, serving
 from tests.api.test_access import OPEN, OPERATIONS, document
@@ -170,6 +175,53 @@ class World:
             ),
         ]
 
+    def settled(self, *deposits: str) -> Command:
+        return RecordProviderSettlement(
+            **self.common("settle"),
+            settlement="settlement",
+            provider="cardpay",
+            reference="R-1",
+            reference_claim=self.room.identity.reference_claim(self.network, "x", "cardpay", "1"),
+            bank_reference="B-1",
+            bank_claim=self.room.identity.reference_claim(self.network, "x", "bank", "1"),
+            currency="EUR",
+            paid_minor=10_000 * len(deposits),
+            fee_minor=0,
+            deposits=deposits,
+            book=TransitFigures(position=0, settlements=0, movements=0, transit_minor=0),
+            rulebook="entraction",
+        )
+
+    def with_partner(self) -> Command:
+        return SettleWithPartner(
+            **self.common("settle with partner"),
+            settlement="settlement",
+            partner="kerching",
+            currency="EUR",
+            withdrawals=(WITHDRAWAL,),
+            bank_reference="B-1",
+            bank_claim=self.room.identity.reference_claim(self.network, "x", "bank", "1"),
+            rulebook="entraction",
+        )
+
+    def paid(self) -> Command:
+        return PayWithdrawal(
+            **self.common("pay"),
+            withdrawal=WITHDRAWAL,
+            provider="sepa-bank",
+            payment_claim=self.room.identity.reference_claim(self.network, "x", "sepa", "1"),
+        )
+
+    def closed(self) -> list[Command]:
+        """Somebody closes the month of the examples, and another person agrees."""
+        maker = {**self.common("close"), "actor": "treasurer-1"}
+        close = ClosePeriod(**maker, month=MONTH, rulebook="entraction")
+        checker = {**self.common("grant"), "actor": "approver-1"}
+        return [
+            RequestApproval(**maker, approval=APPROVAL, command=close),
+            GrantApproval(**checker, approval=APPROVAL, command=close),
+        ]
+
     def before(self, path: str) -> list[Command]:
         """Return what must have happened for the examples of a POST to work."""
         suspend = SuspendPlayer(
@@ -192,6 +244,13 @@ class World:
             "/v1/withdrawals/{withdrawal}/pay": [*self.review(), release],
             "/v1/tables/{table}/buy-ins": [*self.funded(), *self.table()],
             "/v1/hands": self.seated(),
+            "/v1/treasury/settlements": self.funded(),
+            "/v1/treasury/top-ups": self.funded(),
+            "/v1/treasury/sweeps": [*self.hand(), self.settled(DEPOSIT, "dep-other")],
+            "/v1/treasury/partner-settlements": [*self.review(), release],
+            "/v1/treasury/partner-discharges": [*self.review(), release, self.with_partner()],
+            "/v1/treasury/bank-matches": [*self.review(), release, self.paid()],
+            "/v1/periods/{month}/reopen": self.closed(),
         }
         if path in known:
             return known[path]
@@ -253,6 +312,8 @@ def test_every_example_works(
     if method == "post":
         world = World(room)
         world.carry_out([*world.rulebooks(), *world.before(path)])
+        if path.startswith("/v1/treasury"):
+            world.room.project()
     query = {}
     url = path
     for parameter in operation.get("parameters", ()):
