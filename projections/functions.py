@@ -62,7 +62,7 @@ POSITION_AT: Final = Function(
 #     occurred_until nothing is taken from there: then the blocks alone say it.
 #   - The others are in blocks. A run of blocks all of whose entries count is the difference of what
 #     the components add up to at its ends.
-#   - In the blocks that are left, a few unless much is backdated, the entries are added up. OFFSET 0
+#   - In the blocks that are left, a few unless much is backdated, the entries are added up. OFFSET
 #     keeps it block by block: the planner would rather read all entries once.
 SUMS_AS_OF: Final = Function(
     "sums_as_of",
