@@ -1,9 +1,10 @@
 """The HTTP application: ``create_app`` is the factory that uvicorn is given."""
 
 import gc
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
+from time import perf_counter
 
 from fastapi import FastAPI
 from fastapi.concurrency import run_in_threadpool
@@ -49,7 +50,7 @@ from api.openapi import describe
 from api.reads import Reads
 from api.settings import EdgeSettings
 from ledger.identity import Identity
-from ledger.journal import Journal
+from ledger.journal import Journal, Outcome, Submission
 from ledger.writer import Writer
 from projections.cursors import InvalidCursorError
 
@@ -112,7 +113,7 @@ def _lifespan(
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        edge = await run_in_threadpool(_open, settings)
+        edge = await run_in_threadpool(_open, settings, app.state.metrics)
         app.state.edge = edge
         edge.writer.start()
         try:
@@ -129,7 +130,22 @@ def _lifespan(
     return lifespan
 
 
-def _open(settings: EdgeSettings) -> Edge:
+class _TimedWriter(Writer):
+    """Counts how long commands take from being queued to their outcome."""
+
+    def __init__(self, journal: Journal, metrics: Metrics, *, queue_limit: int) -> None:
+        super().__init__(journal, queue_limit=queue_limit)
+        self._seconds = metrics.commits
+
+    async def submit(self, submissions: Sequence[Submission]) -> list[Outcome]:
+        """Queue commands and wait for their outcomes; raises QueueFull and takes none."""
+        began = perf_counter()
+        outcomes = await super().submit(submissions)
+        self._seconds.observe(perf_counter() - began)
+        return outcomes
+
+
+def _open(settings: EdgeSettings, metrics: Metrics) -> Edge:
     dsn = settings.database_url.get_secret_value()
     reads = Reads(dsn, settings.read_connections)
     reads.open()
@@ -139,7 +155,7 @@ def _open(settings: EdgeSettings) -> Edge:
         identity=Identity(settings.identity_key_bytes),
         digests=FieldDigests(settings.identity_key_bytes),
         running=Running(),
-        writer=Writer(journal, queue_limit=settings.queue_limit),
+        writer=_TimedWriter(journal, metrics, queue_limit=settings.queue_limit),
         reads=reads,
         settings=settings,
     )

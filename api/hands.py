@@ -122,6 +122,8 @@ class PostHands:
             for post in posts
         ]
         self._count([result["status"] for result in results])
+        problems = [result["problem"]["code"] for result in results if "problem" in result]
+        self._app.state.metrics.count_refusals(problems)
         position = max((outcome.position for outcome in outcomes), default=None)
         scope["position"] = position
         await _send(send, 200, {"results": results, "position": position})

@@ -142,16 +142,10 @@ def _database_gauges(connection: Connection) -> Iterator[Gauge]:
         "Pending requests whose time is over: the worker lets them expire within seconds.",
         overdue,
     )
-    pending = _of_the_book(connection, _PENDING)
-    yield Gauge("cardroom_pending_approvals", "Requests that wait for a second person.", pending)
-    overdue = _of_the_book(connection, f"{_PENDING} AND expires_at < clock_timestamp()")
-    yield Gauge(
-        "cardroom_overdue_approvals",
-        "Pending requests whose time is over: the worker lets them expire within seconds.",
-        overdue,
-    )
     yield from _coverage_gauges(connection)
     yield from _backup_gauges(connection)
+    yield from _check_gauges(connection)
+    yield from _server_gauges(connection)
 
 
 _COVERAGE: Final = """
@@ -202,7 +196,52 @@ def _backup_gauges(connection: Connection) -> Iterator[Gauge]:
         yield Gauge("cardroom_backup_age_seconds", "Age of the newest backup.", float(row[1]))
 
 
-_PENDING: Final = "SELECT count(*) FROM book.approvals WHERE status = 'pending'"
+_CHECK: Final = """
+SELECT extract(epoch FROM clock_timestamp() - checked_at), findings, position, seconds
+  FROM audit.checks ORDER BY id DESC LIMIT 1
+"""
+
+
+def _check_gauges(connection: Connection) -> Iterator[Gauge]:
+    """Tell when the books were last proven, and whether they held."""
+    row = connection.execute(_CHECK, {}).fetchone()
+    if row is None:
+        return
+    age, findings, position, seconds = map(float, row)
+    yield Gauge("cardroom_check_age_seconds", "Age of the last check of the books.", age)
+    yield Gauge("cardroom_check_findings", "What the last check found not to hold.", findings)
+    yield Gauge("cardroom_check_position", "The position that it was made at.", position)
+    yield Gauge("cardroom_check_seconds", "How long it took.", seconds)
+
+
+_SERVER: Final = """
+SELECT pg_database_size(datid), sessions_abandoned + sessions_fatal + sessions_killed,
+       (SELECT count(*) FROM pg_stat_activity a WHERE a.datid = d.datid),
+       (SELECT coalesce(max(extract(epoch FROM clock_timestamp() - xact_start)), 0)
+          FROM pg_stat_activity a WHERE a.datid = d.datid AND backend_type = 'client backend')
+  FROM pg_stat_database d WHERE datname = current_database()
+"""
+
+
+def _server_gauges(connection: Connection) -> Iterator[Gauge]:
+    """Tell what PostgreSQL says of the database: its size, and who is or was connected."""
+    row = connection.execute(_SERVER, {}).fetchone()
+    assert row is not None
+    size, lost, sessions, oldest = map(float, row)
+    yield Gauge("cardroom_database_bytes", "Size of the database on disk.", size)
+    yield Gauge("cardroom_database_sessions", "Sessions that are open.", sessions)
+    yield Gauge(
+        "cardroom_database_sessions_lost",
+        "Sessions that ended by a lost connection, a fatal error or a kill, since its statistics"
+        " were last reset.",
+        lost,
+    )
+    yield Gauge(
+        "cardroom_oldest_transaction_seconds",
+        "Age of the oldest open transaction: it keeps a rebuild from its swap, and vacuum back.",
+        oldest,
+    )
+
 
 _PENDING: Final = "SELECT count(*) FROM book.approvals WHERE status = 'pending'"
 

@@ -75,6 +75,18 @@ class Metrics:
             ["status"],
             registry=self._registry,
         )
+        self.refusals = Counter(
+            "cardroom_refusals",
+            "Problems that were answered, by code: of requests, and of each hand of a batch.",
+            ["code"],
+            registry=self._registry,
+        )
+        self.commits = Histogram(
+            "cardroom_commit_seconds",
+            "Time from queueing commands to their outcome: waiting, deciding, appending.",
+            buckets=BUCKETS,
+            registry=self._registry,
+        )
         self._request_children: dict[tuple[str, str, int], Counter] = {}
         self._hand_children: dict[str, Counter] = {}
         self._duration_children: dict[str, Histogram] = {}
@@ -89,6 +101,11 @@ class Metrics:
             self._duration_children.setdefault(route, self.duration.labels(route))
         counter.inc()
         self._duration_children[route].observe(seconds)
+
+    def count_refusals(self, codes: Iterable[str]) -> None:
+        """Count problems that were answered."""
+        for code in codes:
+            self.refusals.labels(code).inc()
 
     def count_hands(self, statuses: Iterable[str]) -> None:
         """Count posted hands by what became of them."""

@@ -101,6 +101,7 @@ class EdgeMiddleware:
             pass
         except Exception as defect:
             self._log.error("defect", request_id=request_id, **_places(defect))
+            scope["code"] = "internal-error"
             if not status:
                 await answer(_defect(), send_with_id, request_id)
         finally:
@@ -131,6 +132,8 @@ class EdgeMiddleware:
         route = HOT if hot else getattr(scope.get("route"), "path", "unknown")
         method = scope["method"] if scope["method"] in _METHODS else "other"
         self._metrics.observe(method, route, status, seconds)
+        if "code" in scope:
+            self._metrics.count_refusals([scope["code"]])
         if scope["path"] in QUIET and 200 <= status < 400:
             return
         if hot and status < 500:

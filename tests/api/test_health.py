@@ -92,6 +92,49 @@ def test_metrics_count_requests_by_route_and_hands_by_outcome(room: Room) -> Non
     assert values["cardroom_journal_position"] > 0
 
 
+def read(room: Room) -> dict[str, float]:
+    lines = room.http.get("/metrics").text.splitlines()
+    pairs = [line.rpartition(" ") for line in lines if line[0] != "#"]
+    return {name: float(value) for name, _, value in pairs}
+
+
+def test_metrics_count_refusals_by_code_those_in_a_batch_too(room: Room) -> None:
+    before = read(room)
+    room.get("/v1/players/3b1f6c1e-6d0f-4f0e-9a57-0c5f6f0b7a11", role="support")
+    answer = room.post("/v1/hands", [{}, {}], role="game-server")
+    codes = [result["problem"]["code"] for result in answer.json()["results"]]
+    after = read(room)
+
+    def more(code: str) -> float:
+        name = f'cardroom_refusals_total{{code="{code}"}}'
+        return after[name] - before.get(name, 0)
+
+    assert more("unknown-player") == 1
+    assert (len(codes), more(codes[0])) == (2, 2)
+
+
+def test_metrics_tell_how_long_commands_take(room: Room) -> None:
+    before = read(room)["cardroom_commit_seconds_count"]
+    room.registered("Timed")
+    assert read(room)["cardroom_commit_seconds_count"] == before + 1
+
+
+def test_metrics_tell_of_the_last_check_and_of_the_database(room: Room) -> None:
+    assert "cardroom_check_age_seconds" not in read(room)
+    room.sql(
+        "INSERT INTO audit.checks (checked_at, position, digest, seals, findings, seconds)"
+        " VALUES (now() - interval '1 hour', 7, '', 0, 3, 2.5) RETURNING id"
+    )
+    found = read(room)
+    assert 3600 <= found["cardroom_check_age_seconds"] < 3700
+    told = [found[f"cardroom_check_{what}"] for what in ("findings", "position", "seconds")]
+    assert told == [3, 7, 2.5]
+    assert found["cardroom_database_bytes"] > 1_000_000
+    assert found["cardroom_database_sessions"] >= 1
+    assert found["cardroom_database_sessions_lost"] >= 0
+    assert found["cardroom_oldest_transaction_seconds"] < 60
+
+
 @pytest.mark.parametrize("path", ["/v1/hands", "/v1/players"])
 def test_a_request_id_is_given_back(room: Room, path: str) -> None:
     answer = httpx.post(f"{room.url}{path}", headers={"X-Request-Id": "mine-1"})
