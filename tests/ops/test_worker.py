@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 import ops
 from ledger.approvals.commands import RequestApproval
@@ -24,11 +25,14 @@ from ledger.journal import Journal, Submission
 from ledger.rulebooks import shipped_texts
 from ledger.rulebooks.commands import AdoptRulebook
 from ledger.tables.commands import ResyncTable
+from ledger.treasury.policies import COVERAGE
 from ops import worker
 from ops.policies import POLICIES, Policy, Seen
 from ops.worker import WORKER_LOCK, Worker
 from projections import generations, runner
 from tests.ledger.given import NETWORK, MemoryBook, fund, open_table, register, sit
+from tests.ledger.treasury.desk import settlement, top_up
+from tests.proxy import Proxy
 
 PROJECT = Path(ops.__file__).parent.parent
 HOURS = 72
@@ -120,13 +124,17 @@ def working(room: Room, *policies: Policy) -> Iterator[None]:
         thread.join()
 
 
-def eventually(room: Room, count: int) -> bool:
+def soon(holds: Callable[[], bool]) -> bool:
     end = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < end:
-        if room.expired().total() == count:
+        if holds():
             return True
         time.sleep(0.05)
     return False
+
+
+def eventually(room: Room, count: int) -> bool:
+    return soon(lambda: room.expired().total() == count)
 
 
 def ago(seconds: float) -> datetime:
@@ -181,6 +189,26 @@ def test_a_policy_that_fails_does_not_keep_others_from_their_work(room: Room) ->
         assert eventually(room, 1)
 
 
+def test_a_worker_that_loses_its_answer_and_its_database_begins_again(room: Room) -> None:
+    where = conninfo_to_dict(room.dsn)
+    stop = threading.Event()
+    with Proxy(str(where["host"]), int(str(where["port"]))) as proxy:
+        far = make_conninfo(room.dsn, host="127.0.0.1", port=proxy.port)
+        thread = threading.Thread(target=worker.run, args=(far, stop))
+        thread.start()
+        proxy.arm()
+        room.requests([ago(1), ago(-1.5), ago(-2)])
+        assert eventually(room, 1)
+        assert proxy.lost == 1
+        proxy.leave()
+        time.sleep(1)
+        proxy.come_back()
+        assert eventually(room, 3)
+        stop.set()
+        thread.join()
+    assert set(room.expired().values()) == {1}
+
+
 def test_a_worker_without_projections_waits_for_them(dsn: str) -> None:
     one = Worker(dsn)
     assert one.look() == 0
@@ -223,3 +251,33 @@ def test_a_worker_killed_around_expiries_lets_each_request_expire_once(room: Roo
             kills += 1
     assert kills >= 6
     assert room.expired() == {f"approval:{NETWORK}:approval-{n}": 1 for n in range(requests)}
+
+
+def coverage_events(room: Room) -> list[tuple[str, str]]:
+    """Return what was told of coverage: the events and the requests that they came from."""
+    with psycopg.connect(room.dsn) as connection:
+        rows = connection.execute(
+            "SELECT topic, convert_from(state, 'UTF8')::jsonb ->> 'request_id'"
+            " FROM journal.events WHERE topic LIKE 'treasury.coverage%' ORDER BY notification_id"
+        )
+        return [(topic, request) for topic, request in rows]
+
+
+def test_coverage_that_falls_and_is_restored_is_told_once_each(room: Room) -> None:
+    policy = next(policy for policy in POLICIES if policy.name == COVERAGE)
+    [deposit] = [
+        stream.rpartition(":")[2] for stream in room.states if stream.startswith("deposit:")
+    ]
+    with working(room, policy):
+        room.when(settlement(room, deposits=(deposit,), paid_minor=19_900, fee_minor=100))
+        assert soon(lambda: len(coverage_events(room)) == 1)
+        room.when(top_up(room, 99))
+        room.when(top_up(room, 1))
+        assert soon(lambda: len(coverage_events(room)) == 2)
+        time.sleep(3 * worker.LOOK_SECONDS)
+    told = coverage_events(room)
+    assert [topic for topic, _ in told] == [
+        "treasury.coverage_fell.v1",
+        "treasury.coverage_restored.v1",
+    ]
+    assert all(request.startswith("coverage:EUR:") for _, request in told)
