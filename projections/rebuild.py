@@ -13,7 +13,7 @@ from projections import checkpoints, generations
 from projections.runner import Projector, connect
 from projections.schema import book_of
 
-REBUILD_LOCK: Final = 7_215_501_116
+REBUILD_LOCK: Final = 7_215_501_117
 """Held by the session that rebuilds."""
 
 HELD_SECONDS: Final = 0.3
