@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 MARKER: Final = "archiving"
-"""In an installation's home: the name of its folder in the archive."""
+"""In an installation's home: the name of its folder in the archive, and where the archive is."""
 
 BACKUPS: Final = "backups.json"
 """In an installation's home: its backups, wherever they are, and the first segment of each."""
@@ -58,20 +58,24 @@ def _quoted(path: Path) -> str:
 def begin(home: Path, archive: Path, owner: tuple[int, int] | None) -> Path:
     """Let archiving begin, unless it has, and return the installation's folder in the archive.
 
-    ``owner`` is PostgreSQL's user, when that is another one.
+    ``owner`` is PostgreSQL's user, when that is another one. A folder that was there before is not
+    made again: the disk that it is on may be away.
     """
     marker = home / MARKER
-    if not marker.exists():
-        partial = home / f"{MARKER}.partial"
-        partial.write_text(f"{secrets.token_hex(6)}\n")
-        partial.chmod(0o644)
-        partial.rename(marker)
-    folder = archive / marker.read_text().strip()
+    name, where = (
+        marker.read_text().split("\n")[:2] if marker.exists() else (secrets.token_hex(6), "")
+    )
+    folder = archive / name
+    if where == str(archive):
+        return folder
     archive.mkdir(mode=0o711, parents=True, exist_ok=True)
-    if not folder.exists():
-        folder.mkdir(mode=0o700)
-        if owner is not None:
-            os.chown(folder, *owner)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if owner is not None:
+        os.chown(folder, *owner)
+    partial = home / f"{MARKER}.partial"
+    partial.write_text(f"{name}\n{archive}\n")
+    partial.chmod(0o644)
+    partial.rename(marker)
     return folder
 
 

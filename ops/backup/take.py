@@ -193,7 +193,7 @@ class _Taking:
             self._tell("waiting for the log to be archived")
             unarchived = None if archived_in is None else self._unarchived(archived_in)
         removed = [] if keep is None else self._thin_out(taken, keep)
-        segments = 0 if archived_in is None else self._prune(archived_in)
+        segments = self._prune(archived_in) if archived_in and not unarchived else 0
         notes = tuple(self._notes(archived_in))
         return Taken(path, taken, tuple(removed), segments, unarchived, notes)
 
@@ -378,7 +378,7 @@ class _Taking:
             return
         disk = server.data.stat().st_dev
         for what, place in (("backup", self._folder), ("archive", archived_in)):
-            if place.stat().st_dev == disk:
+            if place.exists() and place.stat().st_dev == disk:
                 yield f"The {what} is on the disk of the data: it does not outlive that disk."
         for name in archive.Known.of(server.home).away():
             yield f"{name} is not there now; the log that it needs is kept."
