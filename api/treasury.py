@@ -45,7 +45,6 @@ from ledger.treasury.commands import (
 )
 from ledger.treasury.events import (
     ProviderState,
-    TreasuryState,
     provider_stream,
     treasury_stream,
 )
@@ -69,7 +68,7 @@ Signed = Annotated[int, Field(ge=-money.MAX_MINOR, le=money.MAX_MINOR)]
 Fee = Annotated[int, Field(ge=0, le=money.MAX_MINOR)]
 
 PATIENCE_SECONDS: Final = 1.0
-"""How long a command waits for the book to include what the treasury booked last."""
+"""How long a command waits for the book to include what was booked before it."""
 
 _POLL_SECONDS: Final = 0.02
 
@@ -385,9 +384,7 @@ async def record_settlement(
     """
     require_house(caller)
     identity = edge_of(request).identity
-    figures = await run_in_threadpool(
-        _transit_figures, edge_of(request), caller.network, body.provider, body.currency
-    )
+    figures = await run_in_threadpool(_transit_figures, edge_of(request), caller, body)
     command = RecordProviderSettlement(
         **common(caller, key),
         settlement=str(uuid4()),
@@ -563,47 +560,38 @@ def _bank_claim(request: Request, caller: Caller, reference: str) -> str:
 Figures = TypeVar("Figures", TransitFigures, FundsFigures)
 
 
-def _transit_figures(edge: Edge, network: str, provider: str, currency: str) -> TransitFigures:
+def _transit_figures(edge: Edge, caller: Caller, body: SettlementBody) -> TransitFigures:
+    """Read what is in transit at a provider; a settlement with a list rests on it seldom."""
     state: ProviderState | None
-    state, _ = edge.reads.state(provider_stream(network, provider, currency))
-    settlements = 0 if state is None else state.settlements
-    movements = _movements(edge, network, currency)
+    state, head = edge.reads.state(provider_stream(caller.network, body.provider, body.currency))
+    listed = bool(body.deposits or body.charge_backs)
+    rests = not listed or (state is not None and state.unlisted_minor > 0)
     return _recent(
         edge,
+        head if rests else 0,
         lambda at: treasury.transit_figures(
-            at, network=network, provider=provider, currency=currency
+            at, network=caller.network, provider=body.provider, currency=body.currency
         ),
-        lambda found: found.settlements >= settlements and found.movements >= movements,
     )
 
 
 def _funds_figures(edge: Edge, network: str, currency: str) -> FundsFigures:
-    movements = _movements(edge, network, currency)
+    _, head = edge.reads.state(treasury_stream(network, currency))
     return _recent(
-        edge,
-        lambda at: treasury.funds_figures(at, network=network, currency=currency),
-        lambda found: found.movements >= movements,
+        edge, head, lambda at: treasury.funds_figures(at, network=network, currency=currency)
     )
 
 
-def _movements(edge: Edge, network: str, currency: str) -> int:
-    state: TreasuryState | None
-    state, _ = edge.reads.state(treasury_stream(network, currency))
-    return 0 if state is None else state.movements
+def _recent(edge: Edge, head: int, read: Callable[[Snapshot], Figures]) -> Figures:
+    """Read figures that include all that was booked by now, or what there is after a while.
 
-
-def _recent(
-    edge: Edge, read: Callable[[Snapshot], Figures], enough: Callable[[Figures], bool]
-) -> Figures:
-    """Read figures that include what the treasury booked last, or what there is after a while.
-
-    Those that lack it are refused by the ledger, which is to be tried again later.
+    Those that lack what the treasury booked are refused by the ledger, to be tried again later.
     """
     deadline = monotonic() + PATIENCE_SECONDS
     while True:
         with edge.reads.book() as at:
             found = read(at)
-        if enough(found) or monotonic() >= deadline:
+        if found.position >= head or monotonic() >= deadline:
             return found
         sleep(_POLL_SECONDS)
 

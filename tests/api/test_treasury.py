@@ -11,6 +11,12 @@ from tests.api.test_hands import Game
 BANK = iter(range(1, 10_000))
 
 
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do not wait for projections that the tests themselves bring up to date."""
+    monkeypatch.setattr(treasury, "PATIENCE_SECONDS", 0.0)
+
+
 def bank() -> str:
     return f"B-{next(BANK)}"
 
