@@ -23,6 +23,13 @@ from ops.backup.take import BackupFailed
 from ops.bench.run import bench
 from ops.check import check_books, print_anchors
 from ops.demo.run import demo
+from ops.desk import approvals
+from ops.desk.connection import DeskProblem
+from ops.desk.hand import hand
+from ops.desk.player import player
+from ops.desk.statement import statement
+from ops.desk.tables import tables
+from ops.desk.windows import windows
 from ops.embedded import DatabaseProblem
 from ops.importer.cli import import_hands
 from ops.importer.run import ImportStopped
@@ -50,6 +57,7 @@ EXPECTED = (
     RebuildRunningError,
     SwapBlockedError,
     NotServing,
+    DeskProblem,
     BackupFailed,
     NoBackup,
     RestoreRefused,
@@ -128,6 +136,12 @@ app.command("anchor")(print_anchors)
 app.command("sql")(ask)
 app.add_typer(projections.app, name="projections")
 app.command("demo")(demo)
+app.command("player")(player)
+app.command("statement")(statement)
+app.command("hand")(hand)
+app.command("tables")(tables)
+app.command("windows")(windows)
+app.add_typer(approvals.app, name="approvals")
 
 
 def main() -> None:

@@ -1,0 +1,1 @@
+"""The support desk's command line: questions to a running ``cardroom serve``, for a terminal."""

@@ -1,0 +1,100 @@
+"""What is printed: aligned tables within a hundred columns, and names made harmless."""
+
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+WIDTH: Final = 100
+
+_HARMFUL: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+"""Unicode categories of what moves the cursor, changes the direction, or shows nothing."""
+
+_JOINERS: Final = frozenset("\u200c\u200d")
+"""Part of how some scripts are written."""
+
+
+class Column(NamedTuple):
+    """A column's heading, whether it is aligned to the right, and how wide it may be at most."""
+
+    heading: str
+    right: bool = False
+    widest: int | None = None
+
+
+def right(heading: str) -> Column:
+    """Make a column of amounts or other numbers."""
+    return Column(heading, right=True)
+
+
+def safe(text: str) -> str:
+    """Show characters that a terminal would obey, or not show, by their code points."""
+    return "".join(
+        character
+        if character in _JOINERS or unicodedata.category(character) not in _HARMFUL
+        else f"\\x{ord(character):02x}" if ord(character) < 0x100 else f"\\u{ord(character):04x}"
+        for character in text
+    )  # fmt: skip
+
+
+def instant(text: str | None) -> str:
+    """Write an instant as people read it: UTC, to the second."""
+    return "" if text is None else f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M:%S}"
+
+
+class Screen:
+    """Prints for a terminal; without one the same, plain, for files and other programs."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        plain = not sys.stdout.isatty()
+        self._console = console or Console(width=WIDTH if plain else None, highlight=False)
+
+    def title(self, *parts: str) -> None:
+        """Print what the rest is about: a name, then what is said of it."""
+        first, *rest = map(safe, parts)
+        line = Text(first, style="bold")
+        for part in rest:
+            line.append(f" · {part}", style="not bold")
+        self._console.print(line, soft_wrap=True)
+
+    def line(self, text: str = "", *, style: str = "") -> None:
+        """Print a line."""
+        self._console.print(Text(safe(text), style=style), soft_wrap=True)
+
+    def table(
+        self, columns: Sequence[Column], rows: Iterable[Sequence[str]], *, title: str = ""
+    ) -> None:
+        """Print rows under their headings; a cell that is too wide ends with an ellipsis."""
+        shown = Table(
+            title=Text(title, style="bold") if title else None,
+            title_justify="left",
+            box=SIMPLE_HEAD,
+            show_edge=False,
+            pad_edge=False,
+        )
+        for column in columns:
+            shown.add_column(
+                column.heading,
+                justify="right" if column.right else "left",
+                no_wrap=True,
+                overflow="ellipsis",
+                max_width=column.widest,
+                # Amounts are never shortened.
+                min_width=None if not column.right else len(column.heading),
+            )
+        for row in rows:
+            shown.add_row(*(Text(safe(cell)) for cell in row))
+        self._console.print()
+        self._console.print(shown)
+
+
+def as_json(content: Any) -> None:
+    """Print an answer for other programs."""
+    sys.stdout.write(msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n")

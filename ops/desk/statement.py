@@ -1,0 +1,136 @@
+"""``cardroom statement``: what accounts held, every line, and what they held at the end."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Annotated, Any, Final
+from urllib.parse import quote
+
+import typer
+
+from ledger.tables.events import table_id
+from ops.client import Refusal
+from ops.desk.connection import AsJson, AsWhom, Desk, DeskProblem, Url, desk
+from ops.desk.player import find
+from ops.desk.screen import Column, Screen, as_json, instant, right
+
+_LINES: Final = (
+    *(Column("when"), right("position"), Column("what", widest=20), Column("account", widest=22)),
+    *(right("debit"), right("credit"), right("balance")),
+)
+_ACCOUNTS: Final = (
+    *(Column("account", widest=46), right("opening"), right("debit"), right("credit")),
+    right("closing"),
+)
+
+
+def statement(
+    of: Annotated[str, typer.Argument(help="A player's nickname or id, a table, an account.")],
+    *,
+    since: Annotated[
+        str | None, typer.Option("--from", help="A day or an instant (UTC) on or after which.")
+    ] = None,
+    to: Annotated[
+        str | None, typer.Option("--to", help="The last day, or an instant before which.")
+    ] = None,
+    table: Annotated[bool, typer.Option("--table", help="It is a table's name.")] = False,
+    most: Annotated[int, typer.Option(min=1, help="How many lines are shown.")] = 200,
+    as_printed_json: AsJson = False,
+    url: Url = None,
+    as_whom: AsWhom = None,
+) -> None:
+    """Print a statement: opening balances, every line with its running balance, closing ones.
+
+    Tables and accounts are an auditor's to read; players are support's too.
+    """
+    query = {"occurred_from": _begin(since), "occurred_before": _end(to)}
+    role = "auditor" if table or ":" in of else "support"
+    with desk(role, url, as_whom) as at:
+        path, name = _path(at, of, table=table)
+        found = gathered(at, path, most, query)
+    if as_printed_json:
+        as_json(found)
+    else:
+        show(found, name, Screen(), most)
+
+
+def gathered(at: Desk, path: str, most: int, query: Mapping[str, Any]) -> dict[str, Any]:
+    """Ask for a statement, page by page."""
+    found: dict[str, Any] = at.get(path, limit=min(most, 500), **query)
+    cursor = found["cursor"]
+    while cursor is not None and len(found["lines"]) < most:
+        page = at.get(path, limit=min(most, 500), cursor=cursor, **query)
+        found["lines"] += page["lines"]
+        cursor = page["cursor"]
+    return {**found, "lines": found["lines"][:most], "cursor": cursor}
+
+
+def show(found: Mapping[str, Any], name: str, screen: Screen, most: int) -> None:
+    """Print a statement."""
+    period = found["period"]
+    begins = instant(period["occurred_from"]) or "the beginning"
+    ends = instant(period["occurred_before"]) or f"position {period['closes_at']}"
+    screen.title(f"Statement of {name}", f"from {begins} to {ends}")
+    screen.table(_ACCOUNTS, [_account(row) for row in found["accounts"]])
+    screen.table(_LINES, [_line(row) for row in found["lines"]])
+    if found["cursor"] is not None:
+        screen.line(f"\nThere are more than {most} lines: --most shows them.")
+    screen.line("\nBalances are above zero on the account's own side; instants are UTC.")
+
+
+def _path(at: Desk, of: str, *, table: bool) -> tuple[str, str]:
+    """Find out whose statement is asked for: an account's, a table's, a player's."""
+    if ":" in of and not table:
+        return f"/v1/statements/accounts/{quote(of, safe='')}", f"account {of}"
+    if table:
+        return f"/v1/statements/tables/{quote(table_id(of), safe='')}", f"table {of}"
+    try:
+        player = find(at, of)
+    except Refusal as refusal:
+        if refusal.answer.code != "unknown-player":
+            raise
+        raise DeskProblem(f"no player is called {of!r}; --table asks for a table") from None
+    return f"/v1/statements/players/{player['player']}", str(player["nickname"] or of)
+
+
+def _account(row: Mapping[str, Any]) -> Sequence[str]:
+    names = ("opening", "debit", "credit", "closing")
+    return [_short(row), *(row[name] or "" for name in names)]
+
+
+def _line(row: Mapping[str, Any]) -> Sequence[str]:
+    debit = row["debit"] if row["debit_minor"] else ""
+    credit = row["credit"] if row["credit_minor"] else ""
+    what = str(row["event"].split(".")[1]).replace("_", " ")
+    return [
+        *(instant(row["occurred_at"]), str(row["position"]), what, _short(row)),
+        *(debit, credit, row["balance"]),
+    ]
+
+
+def _short(row: Mapping[str, Any]) -> str:
+    """Write an account without its network and its player, whose statement it is."""
+    component, _, *parts = row["account"].split(":")
+    if component == "chips":
+        parts = parts[:1]
+    elif component in ("bankroll", "frozen", "withdrawal", "debt"):
+        parts = []
+    return " ".join([component, *parts, row["currency"]])
+
+
+def _begin(text: str | None) -> str | None:
+    return None if text is None else _instant(text, timedelta()).isoformat()
+
+
+def _end(text: str | None) -> str | None:
+    """Return the instant before which it is: of a day its end."""
+    return None if text is None else _instant(text, timedelta(days=1)).isoformat()
+
+
+def _instant(text: str, after_day: timedelta) -> datetime:
+    try:
+        if len(text) == len("2013-05-01"):
+            return datetime.combine(date.fromisoformat(text), time(), UTC) + after_day
+        found = datetime.fromisoformat(text)
+    except (ValueError, OverflowError):
+        raise typer.BadParameter(f"{text!r} is no day (2013-05-01) and no instant") from None
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
