@@ -4,6 +4,8 @@ What operators set themselves (players, decks, forced bets, who acts first, odd 
 the rulebook instead.
 """
 
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
 from ledger.hands.ohh import Hand
@@ -36,27 +38,41 @@ class Street(NamedTuple):
         return self.down + self.up
 
 
-class GamePlay(NamedTuple):
-    """How a game is dealt and won; ``low`` is None where the pot has no low half."""
+@dataclass(frozen=True, eq=False)
+class GamePlay:
+    """How a game is dealt and won; ``low`` is None where the pot has no low half.
+
+    A round of betting follows every street, the shared seventh card of stud apart.
+    """
 
     streets: tuple[Street, ...]
     high: High
     low: Low | None = None
     uses: Uses = "any-five"
 
-    @property
+    @cached_property
+    def by_name(self) -> dict[str, Street]:
+        return {street.name: street for street in self.streets}
+
+    @cached_property
     def own(self) -> int:
         """How many cards of his own a player has in the end."""
         return sum(street.own for street in self.streets)
 
-    @property
+    @cached_property
     def board(self) -> int:
         """How many cards lie on the board in the end."""
         return sum(street.board for street in self.streets)
 
-    @property
+    @cached_property
     def draws(self) -> bool:
+        """Whether cards are drawn."""
         return any(street.draw for street in self.streets)
+
+    @cached_property
+    def dealt_at_once(self) -> bool:
+        """Whether a player gets all cards of his own on the first street."""
+        return self.own == self.streets[0].own
 
 
 MOST_DRAWN: Final = 5
@@ -117,7 +133,7 @@ GAMES: Final[dict[str, GamePlay]] = {
     "Americana": GamePlay(_FIVE_STREETS, "americana"),
 }
 
-_FIVE_CARD_OMAHA: Final = GAMES["Omaha"]._replace(streets=(Street("Preflop", down=5), *_BOARD))
+_FIVE_CARD_OMAHA: Final = replace(GAMES["Omaha"], streets=(Street("Preflop", down=5), *_BOARD))
 
 
 def play_of(hand: Hand) -> GamePlay | None:
