@@ -121,7 +121,8 @@ class SettlementBody(Body):
     deposits: Ids = Field(
         default=[],
         description="Ids of the deposits that he paid. Neither these nor charge-backs: what was "
-        "paid and kept is taken from all that is in transit at him, the oldest first.",
+        "paid and kept is taken from all that is in transit at him, the oldest first. A list of "
+        f"more than {LONGEST_LIST} goes in parts, numbered in both references.",
     )
     charge_backs: Ids = Field(
         default=[], description="Ids of charged-back deposits that he kept back from it."
