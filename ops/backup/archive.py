@@ -71,7 +71,7 @@ def begin(home: Path, archive: Path, owner: tuple[int, int] | None) -> Path:
     archive.mkdir(mode=0o711, parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
     if owner is not None:
-        os.chown(folder, *owner)
+        os.chown(folder, *owner, follow_symlinks=False)
     partial = home / f"{MARKER}.partial"
     partial.write_text(f"{name}\n{archive}\n")
     partial.chmod(0o644)
