@@ -74,7 +74,7 @@ class AccountChange(_Change):
 
 
 class ChangeTotal(BaseModel):
-    """What the components of a currency changed by; debits and credits are equal."""
+    """What the components of a currency changed by; of all together debits equal credits."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -156,7 +156,8 @@ def compare(
     """Tell what every component and account had as of one instant and has as of another.
 
     Each is named by position, recorded time and occurred time as everywhere; without `from_…` the
-    first is the empty book, without `to_…` the second is now. Links lead to the entries that make the difference.
+    first is the empty book, without `to_…` the second is now. Links lead to the entries that make
+    the difference.
     """
     if caller.partner is not None:
         caller.require_own_partner(partner or caller.partner)

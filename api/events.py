@@ -96,7 +96,7 @@ def get_event(
 def described(recorded: Recorded) -> dict[str, Any]:
     """Describe a recorded event: what it is, its own fields, and its postings."""
     event = recorded.event
-    fields = msgspec.to_builtins(event)
+    fields = msgspec.to_builtins(event, str_keys=True)
     meta = {name: fields.pop(name, getattr(event, name)) for name in _META}
     return {
         "position": recorded.position,

@@ -22,10 +22,11 @@ Links = dict[str, str]
 
 
 class Link(NamedTuple):
-    """A relative URL and the scope that its answer asks for."""
+    """A relative URL, the scope that its answer asks for, and whether a partner is refused."""
 
     scope: Scope
     url: str
+    for_staff: bool = False
 
 
 def allowed(caller: Caller, **links: Link | None) -> Links:
@@ -33,7 +34,9 @@ def allowed(caller: Caller, **links: Link | None) -> Links:
     return {
         name: link.url
         for name, link in links.items()
-        if link is not None and link.scope.value in caller.scopes
+        if link is not None
+        and link.scope.value in caller.scopes
+        and not (link.for_staff and caller.partner is not None)
     }
 
 
@@ -53,7 +56,9 @@ class Known(NamedTuple):
     def statement(self, of: str, key: str, scope: Scope = Scope.BOOKS_READ) -> Link:
         """Lead to the statement of a player, partner, table, provider or account up to then."""
         until = {"position_before": self.position + 1}
-        return Link(scope, f"/v1/statements/{of}/{_part(key)}?{urlencode(until)}")
+        url = f"/v1/statements/{of}/{_part(key)}?{urlencode(until)}"
+        # Tables and accounts of the house are of players of several partners.
+        return Link(scope, url, for_staff=scope is Scope.BOOKS_READ)
 
     def statement_of_player(self, player: str) -> Link:
         """Lead to a player's statement."""
@@ -98,7 +103,7 @@ def hand(game_number: str | None) -> Link | None:
 
 def hands_of(table: str) -> Link:
     """Lead to the hands of a table."""
-    return Link(Scope.HANDS_READ, f"/v1/hands?{urlencode({'table': table})}")
+    return Link(Scope.HANDS_READ, f"/v1/hands?{urlencode({'table': table})}", for_staff=True)
 
 
 def table(table_id: str | None) -> Link | None:

@@ -495,12 +495,11 @@ def get_table(request: Request, table: TablePath, caller: Reading, asked: StateA
 
 
 def _links(caller: Caller, state: TableState, known: Known) -> links.Links:
-    staff = caller.partner is None
     return links.allowed(
         caller,
-        hands=links.hands_of(state.table_id) if staff else None,
+        hands=links.hands_of(state.table_id),
         last_hand=links.hand(state.last_hand),
-        statement=known.statement("tables", state.table_id) if staff else None,
+        statement=known.statement("tables", state.table_id),
         entries=known.entries(table=state.table_id),
     )
 
