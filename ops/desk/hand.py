@@ -1,6 +1,7 @@
 """``cardroom hand``: one hand in words, with its money."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from textwrap import wrap
 from typing import Annotated, Any, Final
 from urllib.parse import quote
 
@@ -11,6 +12,9 @@ from ledger import money
 from ledger.hands import ohh
 from ops.desk.connection import AsJson, AsWhom, Url, desk
 from ops.desk.screen import Column, Screen, as_json, instant, right
+
+WIDEST: Final = 62
+"""Of what is said of an event, beside its money."""
 
 LIMITS: Final = {
     "NL": "no limit",
@@ -193,11 +197,14 @@ class HandPage:
 
     def _money(self, screen: Screen) -> None:
         rows = [row for event in self._found["events"] for row in self._rows(event)]
-        columns = [right("position"), Column("", widest=62), right("debit"), right("credit")]
+        columns = [right("position"), Column("", widest=WIDEST), right("debit"), right("credit")]
         screen.table(columns, rows, title=f"Events and their money, {self._currency}")
 
     def _rows(self, event: Mapping[str, Any]) -> Iterator[Sequence[str]]:
-        yield [str(event["position"]), event["text"], "", ""]
+        position = str(event["position"])
+        for text in wrap(event["text"], WIDEST):
+            yield [position, text, "", ""]
+            position = ""
         for line in event["postings"]:
             amount = line["amount"].lstrip("-")
             debit, credit = (amount, "") if line["amount_minor"] > 0 else ("", amount)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
+from urllib.parse import unquote
 
 import typer
 
@@ -80,14 +81,15 @@ def show(found: Mapping[str, Any], screen: Screen) -> None:
     _payments(found["withdrawals"], "withdrawal", screen)
     if found["transactions"]:
         rows = [row_of_player(row) for row in found["transactions"]]
-        screen.table(OF_PLAYER, rows, title="Last transactions, and until when he may protest them")
-    screen.line(f"\nTrue for position {bankroll['position']}; instants are UTC.")
+        screen.table(OF_PLAYER, rows, title="Last transactions, and the last day to protest them")
+    screen.line()
+    screen.line(f"True for position {bankroll['position']}; instants are UTC.")
 
 
 def _seats(account: Mapping[str, Any], bankroll: Mapping[str, Any], screen: Screen) -> None:
     seats = {seat["table"]: str(seat["seat"]) for seat in account["seats"]}
     rows = [
-        [row["table"], seats.get(row["table"], ""), row["chips"], row["currency"]]
+        [unquote(row["table"]), seats.get(row["table"], ""), row["chips"], row["currency"]]
         for row in bankroll["chips"]
     ]
     if rows:

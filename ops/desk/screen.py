@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -22,7 +23,10 @@ _JOINERS: Final = frozenset("\u200c\u200d")
 
 
 class Column(NamedTuple):
-    """A column's heading, whether it is aligned to the right, and how wide it may be at most."""
+    """A column's heading, and whether it is aligned to the right.
+
+    With ``widest`` it is at most so wide, and cut where there is no room; others never are.
+    """
 
     heading: str
     right: bool = False
@@ -71,28 +75,32 @@ class Screen:
     def table(
         self, columns: Sequence[Column], rows: Iterable[Sequence[str]], *, title: str = ""
     ) -> None:
-        """Print rows under their headings; a cell that is too wide ends with an ellipsis."""
+        """Print rows under their headings; a cell that is cut ends with an ellipsis."""
+        lines = [[safe(cell) for cell in row] for row in rows]
         shown = Table(
             title=Text(title, style="bold") if title else None,
             title_justify="left",
             box=SIMPLE_HEAD,
             show_edge=False,
-            pad_edge=False,
+            padding=(0, 1, 0, 0),
         )
-        for column in columns:
+        for number, column in enumerate(columns):
+            widths = [cell_len(line[number]) for line in lines]
             shown.add_column(
                 column.heading,
                 justify="right" if column.right else "left",
                 no_wrap=True,
                 overflow="ellipsis",
                 max_width=column.widest,
-                # Amounts are never shortened.
-                min_width=None if not column.right else len(column.heading),
+                min_width=max(widths, default=0) if column.widest is None else None,
             )
-        for row in rows:
-            shown.add_row(*(Text(safe(cell)) for cell in row))
-        self._console.print()
-        self._console.print(shown)
+        for line in lines:
+            shown.add_row(*map(Text, line))
+        with self._console.capture() as captured:
+            self._console.print()
+            self._console.print(shown)
+        for printed in captured.get().splitlines():
+            self._console.file.write(f"{printed.rstrip()}\n")
 
 
 def as_json(content: Any) -> None:

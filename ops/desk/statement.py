@@ -2,19 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Annotated, Any, Final
-from urllib.parse import quote
+from typing import Annotated, Any, Final, NamedTuple
+from urllib.parse import quote, unquote
 
 import typer
 
 from ledger.tables.events import table_id
 from ops.client import Refusal
 from ops.desk.connection import AsJson, AsWhom, Desk, DeskProblem, Url, desk
-from ops.desk.player import find
+from ops.desk.player import PLAYER_ID, find
 from ops.desk.screen import Column, Screen, as_json, instant, right
 
 _LINES: Final = (
-    *(Column("when"), right("position"), Column("what", widest=20), Column("account", widest=22)),
+    *(Column("when"), right("position"), Column("what", widest=22), Column("account", widest=24)),
     *(right("debit"), right("credit"), right("balance")),
 )
 _ACCOUNTS: Final = (
@@ -45,12 +45,12 @@ def statement(
     query = {"occurred_from": _begin(since), "occurred_before": _end(to)}
     role = "auditor" if table or ":" in of else "support"
     with desk(role, url, as_whom) as at:
-        path, name = _path(at, of, table=table)
-        found = gathered(at, path, most, query)
+        whose = _of(at, of, table=table)
+        found = gathered(at, whose.path, most, query)
     if as_printed_json:
         as_json(found)
     else:
-        show(found, name, Screen(), most)
+        show(found, whose, Screen(), most)
 
 
 def gathered(at: Desk, path: str, most: int, query: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,57 +64,65 @@ def gathered(at: Desk, path: str, most: int, query: Mapping[str, Any]) -> dict[s
     return {**found, "lines": found["lines"][:most], "cursor": cursor}
 
 
-def show(found: Mapping[str, Any], name: str, screen: Screen, most: int) -> None:
+def show(found: Mapping[str, Any], of: "Of", screen: Screen, most: int) -> None:
     """Print a statement."""
     period = found["period"]
     begins = instant(period["occurred_from"]) or "the beginning"
     ends = instant(period["occurred_before"]) or f"position {period['closes_at']}"
-    screen.title(f"Statement of {name}", f"from {begins} to {ends}")
-    screen.table(_ACCOUNTS, [_account(row) for row in found["accounts"]])
-    screen.table(_LINES, [_line(row) for row in found["lines"]])
+    screen.title(f"Statement of {of.name}", f"from {begins} to {ends}")
+    screen.table(_ACCOUNTS, [_account(row, of) for row in found["accounts"]])
+    screen.table(_LINES, [_line(row, of) for row in found["lines"]])
+    screen.line()
     if found["cursor"] is not None:
-        screen.line(f"\nThere are more than {most} lines: --most shows them.")
-    screen.line("\nBalances are above zero on the account's own side; instants are UTC.")
+        screen.line(f"There are more than {most} lines: --most shows them.")
+    screen.line("Balances are above zero on the account's own side; instants are UTC.")
 
 
-def _path(at: Desk, of: str, *, table: bool) -> tuple[str, str]:
+class Of(NamedTuple):
+    """Whose statement it is: where it is asked for, what it is called, its part of the accounts."""
+
+    path: str
+    name: str
+    part: str = ""
+
+    def account(self, row: Mapping[str, Any]) -> str:
+        """Write an account without its network and without whom the statement is of."""
+        component, _, *parts = row["account"].split(":")
+        rest = (part[:8] if PLAYER_ID.fullmatch(part) else unquote(part) for part in parts
+                if part != self.part)  # fmt: skip
+        return " ".join([component, *rest, row["currency"]])
+
+
+def _of(at: Desk, of: str, *, table: bool) -> Of:
     """Find out whose statement is asked for: an account's, a table's, a player's."""
-    if ":" in of and not table:
-        return f"/v1/statements/accounts/{quote(of, safe='')}", f"account {of}"
     if table:
-        return f"/v1/statements/tables/{quote(table_id(of), safe='')}", f"table {of}"
+        part = table_id(of)
+        return Of(f"/v1/statements/tables/{quote(part, safe='')}", f"table {of}", part)
+    if ":" in of:
+        return Of(f"/v1/statements/accounts/{quote(of, safe='')}", f"account {of}")
     try:
         player = find(at, of)
     except Refusal as refusal:
         if refusal.answer.code != "unknown-player":
             raise
         raise DeskProblem(f"no player is called {of!r}; --table asks for a table") from None
-    return f"/v1/statements/players/{player['player']}", str(player["nickname"] or of)
+    part = player["player"]
+    return Of(f"/v1/statements/players/{part}", str(player["nickname"] or of), part)
 
 
-def _account(row: Mapping[str, Any]) -> Sequence[str]:
+def _account(row: Mapping[str, Any], of: Of) -> Sequence[str]:
     names = ("opening", "debit", "credit", "closing")
-    return [_short(row), *(row[name] or "" for name in names)]
+    return [of.account(row), *(row[name] or "" for name in names)]
 
 
-def _line(row: Mapping[str, Any]) -> Sequence[str]:
+def _line(row: Mapping[str, Any], of: Of) -> Sequence[str]:
     debit = row["debit"] if row["debit_minor"] else ""
     credit = row["credit"] if row["credit_minor"] else ""
     what = str(row["event"].split(".")[1]).replace("_", " ")
     return [
-        *(instant(row["occurred_at"]), str(row["position"]), what, _short(row)),
+        *(instant(row["occurred_at"]), str(row["position"]), what, of.account(row)),
         *(debit, credit, row["balance"]),
     ]
-
-
-def _short(row: Mapping[str, Any]) -> str:
-    """Write an account without its network and its player, whose statement it is."""
-    component, _, *parts = row["account"].split(":")
-    if component == "chips":
-        parts = parts[:1]
-    elif component in ("bankroll", "frozen", "withdrawal", "debt"):
-        parts = []
-    return " ".join([component, *parts, row["currency"]])
 
 
 def _begin(text: str | None) -> str | None:

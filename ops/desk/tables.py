@@ -14,7 +14,7 @@ from ops.desk.screen import Column, Screen, as_json, instant, right
 
 _TABLES: Final = (
     *(Column("table", widest=24), Column("game", widest=22), right("stakes"), Column("")),
-    *(right("seats"), right("chips"), right("hands today"), right("rake"), Column("last hand")),
+    *(right("seats"), right("chips"), right("hands"), right("rake"), Column("last hand")),
 )
 _SEATS: Final = (right("seat"), Column("player", widest=40), Column("partner"), right("chips"))
 
@@ -58,9 +58,10 @@ def show(found: Sequence[Mapping[str, Any]], screen: Screen, *, more: bool) -> N
     if not found:
         screen.line("No tables.")
         return
+    screen.title("Tables", found[0]["table"]["status"])
     screen.table(_TABLES, [_row(one) for one in found])
-    if more:
-        screen.line("\nThere are more: --most shows them.")
+    screen.line()
+    screen.line("Hands and rake are today's, UTC." + (" --most shows more tables." if more else ""))
 
 
 def show_one(found: Mapping[str, Any], screen: Screen) -> None:

@@ -3,20 +3,23 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final
+from urllib.parse import unquote
+from zoneinfo import ZoneInfo
 
 import typer
 
 from api.clock import now
+from ledger import money
 from ops.desk.connection import AsJson, AsWhom, Url, desk
 from ops.desk.screen import Column, Screen, as_json, instant, right
 
 OF_PLAYER: Final = (
-    *(Column("when"), right("position"), Column("what", widest=26), Column("table", widest=14)),
-    *(right("taken"), right("net"), Column(""), Column("protest until")),
+    *(Column("when"), right("position"), Column("what", widest=32), right("taken")),
+    *(right("change"), Column(""), Column("protest until")),
 )
 _CLOSING: Final = (
     *(Column("closes"), Column("player", widest=20), Column("partner", widest=12)),
-    *(Column("what", widest=26), right("taken"), right("net"), Column("")),
+    *(Column("what", widest=28), right("taken"), right("net"), Column("")),
 )
 
 
@@ -59,39 +62,46 @@ def show(found: Mapping[str, Any], days: int, screen: Screen, *, more: bool) -> 
     if found["at_stake"] is None:
         screen.line("at stake in all of them: not told, other rules judged on the same days")
     screen.table(_CLOSING, [_row(row) for row in found["protest_windows"]])
+    screen.line()
+    screen.line(
+        "Taken from their accounts, also to others of theirs; net: what left them altogether."
+    )
     if more:
-        screen.line("\nThere are more: --most shows them.")
+        screen.line("There are more: --most shows them.")
 
 
 def row_of_player(row: Mapping[str, Any]) -> Sequence[str]:
-    """Show a transaction of a player whose page it is."""
+    """Show a transaction of a player whose page it is: what was taken, and what it changed."""
+    change = money.text(-row["net_minor"], row["currency"])
+    sign = "+" if row["net_minor"] < 0 else ""
     return [
-        *(instant(row["occurred_at"]), str(row["first_position"]), what(row), row["table"] or ""),
-        *(row["gross"], row["net"], row["currency"], until(row)),
+        *(instant(row["occurred_at"])[:16], str(row["first_position"]), what(row)),
+        *(row["gross"], f"{sign}{change}", row["currency"], until(row)),
     ]
 
 
 def what(row: Mapping[str, Any]) -> str:
-    """Say what a transaction was: a hand, or what its first event says."""
+    """Say what a transaction was, and at which table: a hand, or what its first event says."""
     if row["hand"] is not None:
-        return f"hand {row['hand']}"
-    return str(row["event"].split(".")[1]).replace("_", " ")
+        said = f"hand {row['hand']}"
+    else:
+        said = str(row["event"].split(".")[1]).replace("_", " ")
+    return said if row["table"] is None else f"{said}, {unquote(row['table'])}"
 
 
 def until(row: Mapping[str, Any]) -> str:
-    """Say until when a transaction may be protested, and whether that is over."""
+    """Say until which day, in the rulebook's zone, a transaction may be protested."""
     if row["state"] in ("none", "unknown"):
         return "no protests" if row["state"] == "none" else "unknown rulebook"
-    if row["closes_at"] is None:
-        return "next hand's end"
-    # The last day on which it is open is what people count with.
-    last = datetime.fromisoformat(row["closes_at"]) - timedelta(seconds=1)
-    state = "" if row["state"] == "open" else f", {row['state']}"
-    return f"{last:%Y-%m-%d %H:%M}{state}"
+    over = ", over" if row["state"] == "closed" else ""
+    if row["window_zone"] is None:
+        return f"next hand's end{over}"
+    closes = datetime.fromisoformat(row["closes_at"]).astimezone(ZoneInfo(row["window_zone"]))
+    return f"{closes - timedelta(seconds=1):%Y-%m-%d}{over}"
 
 
 def _row(row: Mapping[str, Any]) -> Sequence[str]:
     return [
-        *(instant(row["closes_at"]), row["name"] or row["player"], row["partner"] or ""),
+        *(instant(row["closes_at"])[:16], row["name"] or row["player"], row["partner"] or ""),
         *(what(row), row["gross"], row["net"], row["currency"]),
     ]
