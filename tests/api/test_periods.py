@@ -9,6 +9,7 @@ import pytest
 
 from api import periods
 from ledger.cashier.commands import AnnounceDeposit
+from projections.check.books import check
 from tests.api.conftest import NETWORK, Room, refused, serving
 from tests.api.test_hands import Game
 from tests.api.test_treasury import granted
@@ -199,6 +200,8 @@ def test_months_are_closed_in_order_and_when_they_are_over(room: Room) -> None:
     found = periods.PeriodsAnswer.model_validate(answer.json())
     assert [(row.month, row.status) for row in found.periods] == [(MAY, "closed")]
     assert found.open_from == JUNE
+    room.project()
+    assert check(room.dsn).problems == []
 
 
 def test_an_open_month_is_shown_as_it_is_now(room: Room) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from api import treasury
+from projections.check.books import check
 from tests.api.conftest import Room, refused
 from tests.api.test_hands import Game
 
@@ -364,3 +365,9 @@ def test_coverage_is_a_gauge_of_real_money(played: Room) -> None:
     assert told == [
         f'cardroom_coverage_bps{{currency="EUR",network="entraction"}} {float(expected)}'
     ]
+
+
+def test_the_books_hold_after_all_of_this(played: Room) -> None:
+    played.project()
+    report = check(played.dsn)
+    assert report.problems == []
