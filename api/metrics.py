@@ -15,6 +15,11 @@ BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 
 """Upper bounds of the duration histogram in seconds."""
 
 
+ALARMING: Final = ("database-unavailable", "internal-error", "queue-full")
+"""Problems that are counted from nought: of a series that begins with its first one, Prometheus
+sees no increase."""
+
+
 class Gauge(NamedTuple):
     """A value that is looked up when somebody asks for it."""
 
@@ -81,6 +86,8 @@ class Metrics:
             ["code"],
             registry=self._registry,
         )
+        for code in ALARMING:
+            self.refusals.labels(code)
         self.commits = Histogram(
             "cardroom_commit_seconds",
             "Time from queueing commands to their outcome: waiting, deciding, appending.",
