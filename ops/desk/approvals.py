@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
+from uuid import uuid4
 
 import msgspec
 import typer
@@ -60,7 +61,7 @@ def grant(approval: Id, yes: Yes = False, url: Url = None, as_whom: AsWhom = Non
         asked = _shown(at, approval)
         _meant(f"Carry out {asked['action']}?", yes=yes)
         path = f"/v1/approvals/{asked['approval']}/grant"
-        _post(at, path, f"grant {asked['approval']}")
+        _post(at, path)
     print("Granted, and carried out.")
 
 
@@ -79,7 +80,7 @@ def reject(
         asked = _shown(at, approval)
         _meant(f"Reject {asked['action']}?", yes=yes)
         path = f"/v1/approvals/{asked['approval']}/reject"
-        _post(at, path, f"reject {asked['approval']}", code=code, reason=reason)
+        _post(at, path, code=code, reason=reason)
     print("Rejected.")
 
 
@@ -95,7 +96,8 @@ def _shown(at: Desk, begins: str) -> Mapping[str, Any]:
         raise DeskProblem(f"{which} pending approval begins with {begins!r}")
     asked: Mapping[str, Any] = at.get(f"/v1/approvals/{found[0]}")
     screen = Screen()
-    screen.title(asked["words"], asked["approval"])
+    screen.title(asked["action"], asked["approval"])
+    screen.line(asked["words"])
     amount = f", {asked['amount']} {asked['currency']}" if asked.get("amount") else ""
     screen.line(f"asked for by {asked['maker']}, {instant(asked['requested_at'])} UTC{amount}")
     screen.line(f"by {asked['rulebook']}; expires {instant(asked['expires_at'])} UTC")
@@ -114,7 +116,8 @@ def _meant(question: str, *, yes: bool) -> None:
         raise DeskProblem("Nothing was decided")
 
 
-def _post(at: Desk, path: str, key: str, **fields: Any) -> None:
-    answer = at.post(path, key.replace(" ", "-"), **fields)
+def _post(at: Desk, path: str, **fields: Any) -> None:
+    # A key for each try: another person may have tried before, and was refused.
+    answer = at.post(path, f"desk-{uuid4()}", **fields)
     if not answer.done:
         raise DeskProblem(told(answer))

@@ -69,8 +69,8 @@ class Screen:
         self._console.print(line, soft_wrap=True)
 
     def line(self, text: str = "", *, style: str = "") -> None:
-        """Print a line."""
-        self._console.print(Text(safe(text), style=style), soft_wrap=True)
+        """Print a line; a longer text is wrapped."""
+        self._console.print(Text(safe(text), style=style))
 
     def table(
         self, columns: Sequence[Column], rows: Iterable[Sequence[str]], *, title: str = ""
@@ -89,13 +89,13 @@ class Screen:
             shown.add_column(
                 column.heading,
                 justify="right" if column.right else "left",
-                no_wrap=True,
-                overflow="ellipsis",
+                # Where there is no room it is taken from those that may be cut.
+                no_wrap=column.widest is None,
                 max_width=column.widest,
                 min_width=max(widths, default=0) if column.widest is None else None,
             )
         for line in lines:
-            shown.add_row(*map(Text, line))
+            shown.add_row(*(Text(cell, no_wrap=True, overflow="ellipsis") for cell in line))
         with self._console.capture() as captured:
             self._console.print()
             self._console.print(shown)
