@@ -1,7 +1,7 @@
 """Accounts, their running balances and the totals over them: what postings add up to."""
 
-from collections.abc import Callable, Iterable
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date
 from struct import Struct
 from typing import Any, Final, LiteralString, NamedTuple
 
@@ -10,9 +10,12 @@ from psycopg import sql
 
 from ledger import accounts as chart
 from ledger.core import Posting
-from projections.components import Component, Components, Stretch
-from projections.hours import HOUR, HOURS_A_DAY, begin_of, date_of
+from projections.components import Component, Components
+from projections.hours import HOUR
 from projections.schema import BLOCK
+from projections.signposts import Signposts
+from projections.stretches import Stretch
+from projections.writes import Write, columns, statement
 
 CACHED: Final = 500_000
 """Accounts kept in memory; beyond them all are forgotten, and read again as they are needed."""
@@ -20,8 +23,14 @@ CACHED: Final = 500_000
 _ROW: Final = Struct(">hiqiqiqiqiiihih").pack
 _COPY_HEADER: Final = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
 _COPY_TRAILER: Final = b"\xff\xff"
-_EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
+_COPY: Final = """
+COPY {}.entries (position, amount_minor, balance_minor, occurred_at, account, line, kind)
+FROM STDIN (FORMAT binary)
+"""
+_SET_BALANCES: Final = """
+UPDATE {}.accounts SET balance_minor = now.balance
+  FROM unnest(%b::int[], %b::bigint[]) AS now (number, balance) WHERE account = now.number
+"""
 
 Booked = tuple[int, int, int, tuple[Posting, ...]]
 """An event that moves money: position, microseconds since 2000-01-01 UTC, kind, postings."""
@@ -55,6 +64,9 @@ class Balances:
         self._size = 0
         self._batches = self._stretches = 0
         self._components = Components(cursor, book)
+        self._signposts = Signposts(book)
+        self._copy = statement(_COPY, book)
+        self._set_balances = statement(_SET_BALANCES, book)
         row = cursor.execute(self._sql("SELECT max(account) FROM {}.accounts")).fetchone()
         self._next = ((row and row[0]) or 0) + 1
 
@@ -78,8 +90,9 @@ class Balances:
                 ),
                 ([code for code, _ in missing], [currency for _, currency in missing]),
             )
-            for code, currency, number, component, balance in found:
-                account = Account(number, self._components[component], balance, balance)
+            for code, currency, number, component, balance in found.fetchall():
+                placed = self._components.get(cursor, component)
+                account = Account(number, placed, balance, balance)
                 self._remember(code, currency, account)
                 del missing[code, currency]
         return missing
@@ -117,7 +130,7 @@ class Balances:
                     " %b::text[], %b::text[], %b::text[])"
                     " AS opened (a, c, f, p, code, currency, n, t)"
                 ),
-                [list(column) for column in zip(*rows, strict=True)],
+                columns(rows),
             )
 
     def _remember(self, code: str, currency: str, account: Account) -> None:
@@ -130,25 +143,29 @@ class Balances:
         ``find`` is called when an account is not in memory, and sees to it that all are.
         """
         # The busiest loop of the projections: 150,000 lines a second are meant to pass here.
-        work = Work([_COPY_HEADER], [], [], [], set(), {})
-        rows, touched, moved, stretches, kind_blocks, blocks = work
+        work = Work([_COPY_HEADER], [], [], [])
+        rows, touched, moved, stretches = work
         known, pack, append = self._known, _ROW, rows.append
         self._batches += 1
         batch, before = self._batches, self._stretches
-        last_block = last_hour = last_occurred = last_position = -1
+        here = Stretch(-1, 0, 0, 0)
+        last_block = last_hour = last_occurred = last_position = stretch = -1
         for position, occurred, kind, postings in events:
             block = position // BLOCK
-            kind_blocks.add(kind << 32 | block)
             if occurred != last_occurred or block != last_block:
                 hour = occurred // HOUR
                 if block != last_block or hour != last_hour:
-                    if stretches:
-                        stretches[-1].last = last_position
-                    stretches.append(Stretch(block, hour, position))
+                    here.last = last_position
+                    here = Stretch(block, hour, position, occurred)
+                    stretches.append(here)
+                    stretch = before + len(stretches)
+                elif occurred < here.earliest:
+                    here.earliest = occurred
+                elif occurred > here.latest:
+                    here.latest = occurred
                 last_block, last_hour, last_occurred = block, hour, occurred
-                _extend(blocks, block, occurred)
+            here.kinds.add(kind)
             last_position = position
-            stretch = before + len(stretches)
             for line, (code, currency, amount) in enumerate(postings):
                 try:
                     account = known[currency][code]
@@ -173,92 +190,31 @@ class Balances:
                     component.debit += amount
                 else:
                     component.credit -= amount
-        if stretches:
-            stretches[-1].last = last_position
+        here.last = last_position
         self._stretches += len(stretches)
         append(_COPY_TRAILER)
         return work
 
-    def write(self, cursor: psycopg.Cursor[Any], work: "Work", recorded_day: date) -> None:
-        """Write a batch's entries, and bring balances and sums to where they are in memory."""
-        if not work.stretches:
-            return
-        with cursor.copy(
-            self._sql(
-                "COPY {}.entries (position, amount_minor, balance_minor, occurred_at, account,"
-                " line, kind) FROM STDIN (FORMAT binary)"
-            )
-        ) as copy:
+    def copy(self, cursor: psycopg.Cursor[Any], work: "Work") -> None:
+        """Write a batch's entries."""
+        with cursor.copy(self._copy) as copy:
             copy.write(b"".join(work.rows))
-        self._write_balances(cursor, work)
-        self._components.write(cursor, work.moved, work.stretches, recorded_day)
-        self._write_signposts(cursor, work)
+
+    def writes(self, work: "Work", recorded_day: date) -> Iterator[Write]:
+        """Bring balances and sums to where they are in memory, and say where the entries are."""
+        changed = [account for account in work.touched if account.balance != account.stored]
+        if changed:
+            # In order of number: the rows lie in that order, and locks are taken in it.
+            changed.sort(key=lambda account: account.number)
+            yield Write(
+                self._set_balances, ([a.number for a in changed], [a.balance for a in changed])
+            )
+            for account in changed:
+                account.stored = account.balance
+        yield from self._components.writes(work.moved, work.stretches, recorded_day)
+        yield from self._signposts.writes(work.stretches)
         if self._size > CACHED:
             self._known, self._size = {}, 0
-
-    def _write_balances(self, cursor: psycopg.Cursor[Any], work: "Work") -> None:
-        changed = [account for account in work.touched if account.balance != account.stored]
-        # In order of number: the rows lie in that order, and locks are taken in it.
-        changed.sort(key=lambda account: account.number)
-        cursor.execute(
-            self._sql(
-                "UPDATE {}.accounts SET balance_minor = now.balance"
-                " FROM unnest(%b::int[], %b::bigint[]) AS now (number, balance)"
-                " WHERE account = now.number"
-            ),
-            ([a.number for a in changed], [a.balance for a in changed]),
-        )
-        for account in changed:
-            account.stored = account.balance
-
-    def _write_signposts(self, cursor: psycopg.Cursor[Any], work: "Work") -> None:
-        kinds = sorted(work.kind_blocks)
-        cursor.execute(
-            self._sql(
-                "INSERT INTO {}.kind_blocks SELECT * FROM unnest(%b::int[], %b::int[])"
-                " ON CONFLICT DO NOTHING"
-            ),
-            ([pair >> 32 for pair in kinds], [pair & 0xFFFFFFFF for pair in kinds]),
-        )
-        cursor.execute(
-            self._sql(
-                "INSERT INTO {}.blocks AS kept SELECT block, %s + first * %s, %s + last * %s"
-                " FROM unnest(%b::int[], %b::bigint[], %b::bigint[]) AS more (block, first, last)"
-                " ON CONFLICT (block) DO UPDATE SET"
-                " first_occurred_at = least(kept.first_occurred_at, excluded.first_occurred_at),"
-                " last_occurred_at = greatest(kept.last_occurred_at, excluded.last_occurred_at)"
-            ),
-            (
-                *(_EPOCH, _MICROSECOND, _EPOCH, _MICROSECOND),
-                list(work.blocks),
-                [first for first, _ in work.blocks.values()],
-                [last for _, last in work.blocks.values()],
-            ),
-        )
-        hours = sorted({(stretch.hour, stretch.block) for stretch in work.stretches})
-        cursor.execute(
-            self._sql(
-                "INSERT INTO {}.hour_blocks SELECT * FROM unnest(%b::timestamptz[], %b::int[])"
-                " ON CONFLICT DO NOTHING"
-            ),
-            ([begin_of(hour) for hour, _ in hours], [block for _, block in hours]),
-        )
-        days: dict[int, list[int]] = {}
-        for stretch in work.stretches:
-            span = days.setdefault(stretch.hour // HOURS_A_DAY, [stretch.first, 0])
-            span[1] = stretch.last
-        cursor.execute(
-            self._sql(
-                "INSERT INTO {}.days AS kept SELECT * FROM"
-                " unnest(%b::date[], %b::bigint[], %b::bigint[])"
-                " ON CONFLICT (occurred_day) DO UPDATE SET last_position = excluded.last_position"
-            ),
-            (
-                [date_of(day) for day in days],
-                [first for first, _ in days.values()],
-                [last for _, last in days.values()],
-            ),
-        )
 
 
 class Work(NamedTuple):
@@ -268,17 +224,3 @@ class Work(NamedTuple):
     touched: list[Account]
     moved: list[Component]
     stretches: list[Stretch]
-    kind_blocks: set[int]
-    blocks: dict[int, list[int]]
-    """Block -> first and last instant of its entries."""
-
-
-def _extend(ranges: dict[int, list[int]], key: int, value: int) -> None:
-    """Let the range of a key include a value."""
-    known = ranges.get(key)
-    if known is None:
-        ranges[key] = [value, value]
-    elif value < known[0]:
-        known[0] = value
-    elif value > known[1]:
-        known[1] = value

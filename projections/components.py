@@ -3,13 +3,15 @@
 from collections.abc import Iterator, Sequence
 from datetime import date
 from itertools import pairwise
-from typing import Any, Final, LiteralString
+from typing import Any, Final
 
 import psycopg
 from psycopg import sql
 
 from ledger import accounts as chart
 from projections.hours import HOURS_A_DAY, begin_of, date_of
+from projections.stretches import Stretch
+from projections.writes import Write, columns, statement
 
 Key = tuple[str, str, str | None, str]
 """Network, name, partner, currency."""
@@ -60,40 +62,36 @@ class Component:
         """The batch's stretches in which it has entries, with its sums where each begins."""
 
 
-class Stretch:
-    """Events of a batch that follow each other within one block and one hour of occurring."""
-
-    __slots__ = ("block", "first", "hour", "last")
-
-    def __init__(self, block: int, hour: int, first: int) -> None:
-        self.block = block
-        self.hour = hour
-        self.first = self.last = first
-        """Positions of its first and last event."""
-
-
 class Components:
     """Numbers components in the order in which they first appear, and writes their sums."""
 
     def __init__(self, cursor: psycopg.Cursor[Any], book: str) -> None:
         self._book = sql.Identifier(book)
+        self._set_sums = statement(_SET_SUMS, book)
+        self._set_blocks = statement(_SET_BLOCKS, book)
+        self._add_hours = statement(_ADD_HOURS, book)
+        self._add_days = statement(_ADD_DAYS, book)
         self._known: dict[Key, Component] = {}
         self._by_number: dict[int, Component] = {}
+        self._read(cursor)
+
+    def _read(self, cursor: psycopg.Cursor[Any]) -> None:
         for *key, number, debit, credit in cursor.execute(
-            self._sql(
+            sql.SQL(
                 "SELECT network, name, partner, currency, component, debit_minor, credit_minor"
                 " FROM {}.components"
-            )
+            ).format(self._book)
         ):
-            self._remember((key[0], key[1], key[2], key[3]), Component(number, debit, credit))
-
-    def _sql(self, statement: LiteralString) -> sql.Composed:
-        return sql.SQL(statement).format(self._book)
+            if number not in self._by_number:
+                self._remember((key[0], key[1], key[2], key[3]), Component(number, debit, credit))
 
     def _remember(self, key: Key, component: Component) -> None:
         self._known[key] = self._by_number[component.number] = component
 
-    def __getitem__(self, number: int) -> Component:
+    def get(self, cursor: psycopg.Cursor[Any], number: int) -> Component:
+        """Return a component that has a row."""
+        if number not in self._by_number:
+            self._read(cursor)
         return self._by_number[number]
 
     def of(
@@ -110,7 +108,9 @@ class Components:
             component = Component(len(self._known) + 1, 0, 0)
             self._remember(key, component)
             cursor.execute(
-                self._sql("INSERT INTO {}.components VALUES (%s, %s, %s, %s, %s, %s, 0, 0)"),
+                sql.SQL("INSERT INTO {}.components VALUES (%s, %s, %s, %s, %s, %s, 0, 0)").format(
+                    self._book
+                ),
                 (
                     component.number,
                     account.network,
@@ -122,13 +122,9 @@ class Components:
             )
         return component
 
-    def write(
-        self,
-        cursor: psycopg.Cursor[Any],
-        moved: Sequence[Component],
-        stretches: Sequence[Stretch],
-        recorded_day: date,
-    ) -> None:
+    def writes(
+        self, moved: Sequence[Component], stretches: Sequence[Stretch], recorded_day: date
+    ) -> Iterator[Write]:
         """Write the sums of a batch: in all, to the end of each block, by hour and by day."""
         hours: Totals = {}
         days: Totals = {}
@@ -140,16 +136,13 @@ class Components:
                 _add(hours, (stretch.hour, number), debit, credit)
                 _add(days, (stretch.hour // HOURS_A_DAY, number), debit, credit)
             component.turns = []
-        cursor.execute(
-            self._sql(_SET_SUMS), _columns([(one.number, one.debit, one.credit) for one in moved])
-        )
-        cursor.execute(
-            self._sql(_SET_BLOCKS), _columns([(*key, *ends[key]) for key in sorted(ends)])
-        )
+        sums = [(one.number, one.debit, one.credit) for one in moved]
+        yield Write(self._set_sums, columns(sums))
+        yield Write(self._set_blocks, columns((*key, *ends[key]) for key in sorted(ends)))
         by_hour = [(begin_of(hour), number, *total) for (hour, number), total in hours.items()]
-        cursor.execute(self._sql(_ADD_HOURS), [recorded_day, *_columns(by_hour)])
+        yield Write(self._add_hours, [recorded_day, *columns(by_hour)])
         by_day = [(date_of(day), number, *total) for (day, number), total in days.items()]
-        cursor.execute(self._sql(_ADD_DAYS), [recorded_day, *_columns(by_day)])
+        yield Write(self._add_days, [recorded_day, *columns(by_day)])
 
 
 Totals = dict[tuple[int, int], list[int]]
@@ -169,7 +162,3 @@ def _add(totals: Totals, key: tuple[int, int], debit: int, credit: int) -> None:
     total = totals.setdefault(key, [0, 0])
     total[0] += debit
     total[1] += credit
-
-
-def _columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
-    return [list(column) for column in zip(*rows, strict=True)]

@@ -1,6 +1,6 @@
 """A batch of the journal, folded into the tables of one generation."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, Final
 
@@ -11,18 +11,36 @@ from psycopg import sql
 from ledger import catalogue
 from ledger.accounts import parse
 from ledger.core import Event, stream
-from ledger.hands.events import HandPosted
+from ledger.hands.events import (
+    HandAwarded,
+    HandPosted,
+    HandRaked,
+    HandReturned,
+    HandStaked,
+    JackpotContributed,
+)
 from ledger.recorder import microseconds
 from projections.balances import Balances, Booked
-from projections.hand_days import NOTED, HandDays, decode_played
+from projections.hand_days import HandDays, decode_played
 from projections.hours import HOUR, HOURS_A_DAY
 from projections.partitions import Partitions
-from projections.rulebooks import Judged, Rulebooks
+from projections.rulebooks import Rulebooks
 from projections.schema import FOLLOWED
 from projections.source import Batch
 from projections.streams import Streams
+from projections.writes import Write, columns, send, statement
 
 _DAY: Final = HOUR * HOURS_A_DAY
+
+_ADD_KINDS: Final = "INSERT INTO {}.kinds SELECT * FROM unnest(%b::int[], %b::text[])"
+_ADD_TRANSACTIONS: Final = """
+INSERT INTO {}.transactions SELECT * FROM unnest(%b::text[], %b::text[], %b::bigint[])
+"""
+
+BUSY: Final = (HandStaked, HandReturned, HandAwarded, HandRaked, JackpotContributed)
+"""Events of every hand: of them only as much is read as their postings need."""
+
+Note = Callable[[str, Any, int], None]
 
 
 class Route:
@@ -36,7 +54,7 @@ class Route:
         self.kind = 0
         """Its number; 0 while none of them has moved money."""
         self.moves_money = True
-        self.note: Callable[[str, Any, int], None] | None = None
+        self.note: Note | None = None
         # A name that is no longer written is read by way of the catalogue's upcasts.
         self.decode: Callable[[bytes], Any] = partial(catalogue.decode, topic)
 
@@ -48,7 +66,6 @@ class Fold:
     """
 
     def __init__(self, cursor: psycopg.Cursor[Any], book: str) -> None:
-        self._book = sql.Identifier(book)
         self._partitions = Partitions(cursor, book)
         self._balances = Balances(cursor, book)
         self._hand_days = HandDays(book)
@@ -58,30 +75,37 @@ class Fold:
         self._kinds: dict[str, int] = {
             name: kind
             for kind, name in cursor.execute(
-                sql.SQL("SELECT kind, name FROM {}.kinds").format(self._book)
+                sql.SQL("SELECT kind, name FROM {}.kinds").format(sql.Identifier(book))
             )
         }
+        self._new_kinds: list[tuple[int, str]] = []
+        self._transactions: list[tuple[str, str, int]] = []
+        self._add_kinds = statement(_ADD_KINDS, book)
+        self._add_transactions = statement(_ADD_TRANSACTIONS, book)
 
     def apply(self, cursor: psycopg.Cursor[Any], batch: Batch) -> None:
         """Write what the batch changes, in the transaction that the cursor is in."""
         self._partitions.ensure(cursor, batch.last_position)
-        booked = self._read(cursor, batch)
+        booked = self._read(batch)
         for streams in self._streams.values():
             streams.fold(cursor)
-        work = self._balances.book(booked, lambda: self._find(cursor, booked))
-        self._balances.write(cursor, work, batch.recorded_day)
-        self._hand_days.write(cursor)
-        self._rulebooks.write(cursor)
+        writes: list[Write] = []
+        if booked:
+            work = self._balances.book(booked, lambda: self._find(cursor, booked))
+            self._balances.copy(cursor, work)
+            writes += self._balances.writes(work, batch.recorded_day)
+        writes += self._hand_days.writes(cursor)
+        writes += self._rulebooks.writes()
         for streams in self._streams.values():
-            streams.write(cursor)
+            writes += streams.writes()
+        send(cursor, [*writes, *self._writes()])
 
-    def _read(self, cursor: psycopg.Cursor[Any], batch: Batch) -> list[Booked]:
+    def _read(self, batch: Batch) -> list[Booked]:
         """Decode the batch, and hand each event to those who need it."""
         booked: list[Booked] = []
-        transactions: list[tuple[str, str, int]] = []
-        routes = self._routes
+        routes, transactions = self._routes, self._transactions
         last_at, occurred = None, 0
-        judged: Judged | None = None
+        last_stream, network, rulebook = "", "", ""
         span = [0, 0]
         for stream_id, topic, state, position in batch.rows:
             route = routes.get(topic) or self._route(topic)
@@ -93,19 +117,19 @@ class Fold:
             postings = event.postings()
             if not postings:
                 continue
+            # All events of a hand say these alike: what follows from them is worked out once.
             if event.occurred_at != last_at:
-                last_at = event.occurred_at
+                last_at, last_stream = event.occurred_at, ""
                 occurred = microseconds(last_at)
-            kind = route.kind or self._number(cursor, route)
-            booked.append((position, occurred, kind, postings))
-            network = network_of(stream_id)
-            by = (network, event.rulebook, occurred // _DAY)
-            if by != judged:
-                judged, span = by, self._rulebooks.judge(by, event, position)
+            if stream_id != last_stream or event.rulebook != rulebook or not rulebook:
+                last_stream, rulebook = stream_id, event.rulebook
+                network = network_of(stream_id)
+                by = (network, rulebook, occurred // _DAY)
+                span = self._rulebooks.judge(by, postings, position)
             span[1] = position
+            booked.append((position, occurred, route.kind or self._number(route), postings))
             if not route.of_hand:
                 transactions.append((network, event.request_id, position))
-        self._write_transactions(cursor, transactions)
         return booked
 
     def _route(self, topic: str) -> "Route":
@@ -113,29 +137,28 @@ class Fold:
         category = topic.partition(".")[0]
         event_type = catalogue.EVENTS.get(topic)
         route = Route(topic, of_hand=category == "hand")
+        route.note = self._note_of(category, event_type)
         if event_type is HandPosted:
-            route.decode, route.note = decode_played, self._hand_days.posted
-            route.moves_money = False
-        else:
-            if event_type is not None:
-                route.decode = msgspec.json.Decoder(event_type).decode
-                route.moves_money = event_type.postings is not Event.postings
-            if category in self._streams:
-                route.note = self._streams[category].note
-            elif category == "rulebook":
-                route.note = self._rulebooks.note
-            elif event_type in NOTED or event_type is None:
-                route.note = self._hand_days.note
+            route.decode, route.moves_money = decode_played, False
+        elif event_type is not None:
+            route.moves_money = event_type.postings is not Event.postings
+            shape = booked_part(event_type) if event_type in BUSY else event_type
+            route.decode = msgspec.json.Decoder(shape).decode
         route.kind = self._kinds.get(topic, 0)
         self._routes[topic] = route
         return route
 
-    def _number(self, cursor: psycopg.Cursor[Any], route: "Route") -> int:
+    def _note_of(self, category: str, event_type: type[Event] | None) -> Note | None:
+        """Return what takes the events of a stored name, besides that they move money."""
+        if category in self._streams:
+            return self._streams[category].note
+        if category == "rulebook":
+            return self._rulebooks.note
+        return self._hand_days.note_of(event_type) if category == "hand" else None
+
+    def _number(self, route: "Route") -> int:
         route.kind = self._kinds[route.topic] = len(self._kinds) + 1
-        cursor.execute(
-            sql.SQL("INSERT INTO {}.kinds VALUES (%s, %s)").format(self._book),
-            (route.kind, route.topic),
-        )
+        self._new_kinds.append((route.kind, route.topic))
         return route.kind
 
     def _find(self, cursor: psycopg.Cursor[Any], booked: list[Booked]) -> None:
@@ -150,17 +173,32 @@ class Fold:
 
         self._balances.open(cursor, unknown, partner_of)
 
-    def _write_transactions(
-        self, cursor: psycopg.Cursor[Any], rows: list[tuple[str, str, int]]
-    ) -> None:
-        if rows:
-            cursor.execute(
-                sql.SQL(
-                    "INSERT INTO {}.transactions"
-                    " SELECT * FROM unnest(%b::text[], %b::text[], %b::bigint[])"
-                ).format(self._book),
-                [list(column) for column in zip(*rows, strict=True)],
-            )
+    def _writes(self) -> Iterator[Write]:
+        if self._new_kinds:
+            yield Write(self._add_kinds, columns(self._new_kinds))
+        if self._transactions:
+            yield Write(self._add_transactions, columns(self._transactions))
+        self._new_kinds, self._transactions = [], []
+
+
+def booked_part(event_type: type[Event]) -> type[Any]:
+    """Make the struct of an event without who did it by which request; its postings are its own."""
+    fields = [
+        (field.name, field.type, field.default)
+        if field.default is not msgspec.NODEFAULT
+        else (field.name, field.type, msgspec.field(default_factory=field.default_factory))
+        if field.default_factory is not msgspec.NODEFAULT
+        else (field.name, field.type)
+        for field in msgspec.structs.fields(event_type)
+        if field.name not in ("actor", "request_id")
+    ]
+    return msgspec.defstruct(
+        event_type.__name__,
+        fields,
+        namespace={"postings": event_type.postings},
+        kw_only=True,
+        gc=False,
+    )
 
 
 def network_of(stream_id: str) -> str:

@@ -1,12 +1,11 @@
 """What tables earned by day, and what was found wrong with hands."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
-from typing import Any, Final, LiteralString, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import psycopg
-from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from ledger import catalogue
@@ -18,6 +17,7 @@ from ledger.hands.events import (
     HandRaked,
     JackpotContributed,
 )
+from projections.writes import Write, columns, statement
 
 TableDay = tuple[str, str, date, str]
 """Network, table id, day, currency."""
@@ -44,6 +44,11 @@ SELECT * FROM unnest(%b::text[], %b::text[], %b::date[], %b::text[],
        rake_minor = kept.rake_minor + excluded.rake_minor,
        contribution_minor = kept.contribution_minor + excluded.contribution_minor
 """
+_ADD_FINDINGS: Final = """
+INSERT INTO {}.findings
+SELECT * FROM unnest(%b::bigint[], %b::text[], %b::text[], %b::text[], %b::timestamptz[],
+                     %b::jsonb[])
+"""
 _ADD_RAKE: Final = """
 INSERT INTO {}.table_rake AS kept
 SELECT * FROM unnest(%b::text[], %b::text[], %b::date[], %b::text[], %b::text[],
@@ -51,10 +56,6 @@ SELECT * FROM unnest(%b::text[], %b::text[], %b::date[], %b::text[], %b::text[],
     ON CONFLICT (network, table_id, occurred_day, currency, partner) DO UPDATE
    SET hands = kept.hands + excluded.hands, rake_minor = kept.rake_minor + excluded.rake_minor
 """
-
-
-NOTED: Final = (HandRaked, JackpotContributed, HandFlagged, HandContested)
-"""The events that are of interest here, besides that a hand was posted."""
 
 
 class FindingRow(NamedTuple):
@@ -72,77 +73,91 @@ class HandDays:
     """Sums of a batch, by table and day, and its findings."""
 
     def __init__(self, book: str) -> None:
-        self._book = sql.Identifier(book)
+        self._add_days = statement(_ADD_DAYS, book)
+        self._add_rake = statement(_ADD_RAKE, book)
+        self._add_findings = statement(_ADD_FINDINGS, book)
         self.days: dict[TableDay, list[int]] = {}
         self.rake: dict[tuple[str, str, date, str, str], list[int]] = {}
         self._findings: list[tuple[int, str, Event]] = []
         self._at: datetime | None = None
         self._day = date.min
+        self._stream = ""
+        self._place: TableDay = ("", "", date.min, "")
+        self._sums = [0, 0, 0]
+        """Of the hand of that stream."""
+
+    def note_of(self, event_type: type[Event] | None) -> Callable[[str, Any, int], None] | None:
+        """Return what takes the events of a type; of a type not known, whichever they are."""
+        if event_type is None:
+            return self.note
+        notes: dict[type[Event], Callable[[str, Any, int], None]] = {
+            HandPosted: self.posted,
+            HandRaked: self._raked,
+            JackpotContributed: self._contributed,
+            HandFlagged: self._found,
+            HandContested: self._found,
+        }
+        return notes.get(event_type)
+
+    def note(self, stream: str, event: Event, position: int) -> None:
+        """Take any event of a hand."""
+        note = self.note_of(type(event))
+        if note is not None:
+            note(stream, event, position)
 
     def posted(self, stream: str, hand: Played | HandPosted, position: int) -> None:
         """Count a hand."""
-        self._sums(hand)[0] += 1
+        self._enter(stream, hand)
+        self._sums[0] += 1
 
-    def note(self, stream: str, event: Event, position: int) -> None:
-        """Take any other event of a hand."""
-        kind = type(event)
-        if kind is HandRaked:
-            self._raked(event)  # type: ignore[arg-type]
-        elif kind is JackpotContributed:
-            self._sums(event)[2] += event.amount_minor  # type: ignore[attr-defined]
-        elif kind is HandPosted:
-            self.posted(stream, event, position)  # type: ignore[arg-type]
-        elif kind is HandFlagged or kind is HandContested:
-            self._findings.append((position, stream, event))
-
-    def _raked(self, event: HandRaked) -> None:
-        self._sums(event)[1] += event.amount_minor
-        place = (event.network, event.table, self._day_of(event.occurred_at), event.currency)
+    def _raked(self, stream: str, event: HandRaked, position: int) -> None:
+        if stream != self._stream or event.occurred_at != self._at:
+            self._enter(stream, event)
+        self._sums[1] += event.amount_minor
+        rake, place = self.rake, self._place
         for partner, amount in event.by_partner_minor.items():
-            sums = self.rake.setdefault((*place, partner), [0, 0])
+            sums = rake.setdefault((*place, partner), [0, 0])
             sums[0] += 1
             sums[1] += amount
 
-    def _sums(self, event: Any) -> list[int]:
-        key = (event.network, event.table, self._day_of(event.occurred_at), event.currency)
-        return self.days.setdefault(key, [0, 0, 0])
+    def _contributed(self, stream: str, event: JackpotContributed, position: int) -> None:
+        if stream != self._stream or event.occurred_at != self._at:
+            self._enter(stream, event)
+        self._sums[2] += event.amount_minor
 
-    def _day_of(self, instant: datetime) -> date:
+    def _found(self, stream: str, event: Event, position: int) -> None:
+        self._findings.append((position, stream, event))
+
+    def _enter(self, stream: str, event: Any) -> None:
+        """Turn to the table and day of a hand: mostly all of its events are of the same."""
+        instant = event.occurred_at
         if instant != self._at:
             self._at, self._day = instant, instant.astimezone(UTC).date()
-        return self._day
+        self._stream = stream
+        self._place = (event.network, event.table, self._day, event.currency)
+        self._sums = self.days.setdefault(self._place, [0, 0, 0])
 
-    def write(self, cursor: psycopg.Cursor[Any]) -> None:
+    def writes(self, cursor: psycopg.Cursor[Any]) -> Iterator[Write]:
         """Add the sums to those of the batches before, and write the findings."""
-        self._add(cursor, _ADD_DAYS, self.days)
-        self._add(cursor, _ADD_RAKE, self.rake)
-        for row in self.findings(cursor):
-            cursor.execute(
-                sql.SQL("INSERT INTO {}.findings VALUES (%s, %s, %s, %s, %s, %s)").format(
-                    self._book
-                ),
-                (*row[:-1], Jsonb(row.finding)),
-            )
-        self.days, self.rake, self._findings = {}, {}, []
+        if self.days:
+            yield Write(self._add_days, columns((*key, *sums) for key, sums in self.days.items()))
+        if self.rake:
+            yield Write(self._add_rake, columns((*key, *sums) for key, sums in self.rake.items()))
+        found = [(*row[:-1], Jsonb(row.finding)) for row in self.findings(cursor)]
+        if found:
+            yield Write(self._add_findings, columns(found))
+        self.days, self.rake, self._findings, self._stream = {}, {}, [], ""
 
     def findings(self, cursor: psycopg.Cursor[Any]) -> Iterator[FindingRow]:
         """Give the findings that were noted; their hands are looked up in the journal."""
+        if not self._findings:
+            return
+        posted = _posted(cursor, {stream for _, stream, _ in self._findings})
         for position, stream, event in self._findings:
-            yield _row(cursor, position, stream, event)
-
-    def _add(
-        self, cursor: psycopg.Cursor[Any], statement: LiteralString, sums: dict[Any, list[int]]
-    ) -> None:
-        if sums:
-            rows = [(*key, *summed) for key, summed in sums.items()]
-            cursor.execute(
-                sql.SQL(statement).format(self._book),
-                [list(column) for column in zip(*rows, strict=True)],
-            )
+            yield _row(posted[stream], position, event)
 
 
-def _row(cursor: psycopg.Cursor[Any], position: int, stream: str, event: Event) -> FindingRow:
-    posted = _posted(cursor, stream)
+def _row(posted: HandPosted, position: int, event: Event) -> FindingRow:
     if isinstance(event, HandFlagged):
         content = msgspec.to_builtins(event.finding)
     else:
@@ -158,14 +173,15 @@ def _row(cursor: psycopg.Cursor[Any], position: int, stream: str, event: Event) 
     )
 
 
-def _posted(cursor: psycopg.Cursor[Any], stream: str) -> HandPosted:
-    """Read how a hand was booked: a finding names neither its table nor its number."""
-    row = cursor.execute(
-        "SELECT topic, state FROM journal.events"
-        " WHERE originator_id = %s AND originator_version = 1",
-        (stream,),
-    ).fetchone()
-    assert row is not None, stream
-    posted = catalogue.decode(*row)
-    assert isinstance(posted, HandPosted), stream
-    return posted
+def _posted(cursor: psycopg.Cursor[Any], streams: set[str]) -> dict[str, HandPosted]:
+    """Read how hands were booked: a finding names neither its table nor its number."""
+    found = {}
+    for stream, topic, state in cursor.execute(
+        "SELECT originator_id, topic, state FROM journal.events"
+        " WHERE originator_id = ANY (%s) AND originator_version = 1",
+        (sorted(streams),),
+    ):
+        posted = catalogue.decode(topic, state)
+        assert isinstance(posted, HandPosted), stream
+        found[stream] = posted
+    return found

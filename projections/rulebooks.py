@@ -1,18 +1,17 @@
 """Rulebook versions as the book knows them: their protest windows, and which days each judged."""
 
+from collections.abc import Iterable, Iterator
 from datetime import date
-from typing import Any, Final
-
-import psycopg
-from psycopg import sql
+from typing import Final
 
 from ledger.accounts import parse
-from ledger.core import Event
+from ledger.core import Event, Posting
 from ledger.protests.windows import window_of
 from ledger.rulebooks import parse as read
 from ledger.rulebooks.conduct import DaysWindow, NextHandWindow
 from ledger.rulebooks.events import RulebookAdopted
 from projections.hours import date_of
+from projections.writes import Write, columns, statement
 
 Version = tuple[str, str, str, date, int, int, str, int | None, str | None]
 """Network, version, name, first day, revision, position, kind of window, its days and zone."""
@@ -53,7 +52,8 @@ class Rulebooks:
     """What a batch says of rulebooks."""
 
     def __init__(self, book: str) -> None:
-        self._book = sql.Identifier(book)
+        self._adopt = statement(_ADOPT, book)
+        self._judge = statement(_JUDGE, book)
         self.adopted: list[Version] = []
         self.judged: dict[Judged, list[int]] = {}
         """First and last position of what was judged."""
@@ -63,31 +63,25 @@ class Rulebooks:
         assert isinstance(event, RulebookAdopted)
         self.adopted.append(version_of(stream.split(":", 2)[1], event, position))
 
-    def judge(self, judged: Judged, event: Event, position: int) -> list[int]:
+    def judge(self, by: Judged, postings: Iterable[Posting], position: int) -> list[int]:
         """Return the span of positions of what a version judged on a day; its end is to be set."""
         span = [position, position]
-        if event.rulebook or _of_player(event):
-            return self.judged.setdefault(judged, span)
+        if by[1] or _of_player(postings):
+            return self.judged.setdefault(by, span)
         return span
 
-    def write(self, cursor: psycopg.Cursor[Any]) -> None:
+    def writes(self) -> Iterator[Write]:
         """Write what the batch says."""
         if self.adopted:
-            self._write(cursor, _ADOPT, self.adopted)
+            yield Write(self._adopt, columns(self.adopted))
         if self.judged:
             rows = [
                 (network, date_of(day), rulebook, *span)
                 for (network, rulebook, day), span in self.judged.items()
             ]
-            self._write(cursor, _JUDGE, rows)
+            yield Write(self._judge, columns(rows))
         self.adopted, self.judged = [], {}
 
-    def _write(self, cursor: psycopg.Cursor[Any], statement: Any, rows: Any) -> None:
-        cursor.execute(
-            sql.SQL(statement).format(self._book),
-            [list(column) for column in zip(*rows, strict=True)],
-        )
 
-
-def _of_player(event: Event) -> bool:
-    return any(parse(posting.account).player for posting in event.postings())
+def _of_player(postings: Iterable[Posting]) -> bool:
+    return any(parse(posting.account).player for posting in postings)

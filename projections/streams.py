@@ -1,6 +1,6 @@
 """Streams whose state is kept, as the ledger folds them: players, tables, deposits and others."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -10,9 +10,18 @@ from psycopg import sql
 from ledger import catalogue
 from ledger.core import Event
 from projections.schema import FOLLOWED
+from projections.writes import Write, statement
 
 CACHED: Final = 100_000
 """States of one category kept in memory; beyond them all are forgotten and read again."""
+
+_SET: Final = """
+INSERT INTO {}.{} (stream, position, first_position, state)
+SELECT stream, position, first_position, state::jsonb
+  FROM unnest(%b::text[], %b::bigint[], %b::bigint[], %b::text[])
+    AS now (stream, position, first_position, state)
+    ON CONFLICT (stream) DO UPDATE SET position = excluded.position, state = excluded.state
+"""
 
 
 class Streams:
@@ -20,6 +29,7 @@ class Streams:
 
     def __init__(self, category: str, book: str) -> None:
         self._table = sql.Identifier(book, FOLLOWED[category])
+        self._set = statement(_SET, book, FOLLOWED[category])
         self._evolve = catalogue.STREAMS[category].evolve
         self._decode = msgspec.json.Decoder(catalogue.STREAMS[category].state).decode
         self._states: dict[str, Any] = {}
@@ -64,20 +74,13 @@ class Streams:
         """Return a state that is in memory, or None."""
         return self._states.get(stream)
 
-    def write(self, cursor: psycopg.Cursor[Any]) -> None:
+    def writes(self) -> Iterator[Write]:
         """Write the states that the batch changed."""
         changed = sorted(self._events)
         if changed:
             encode = msgspec.json.encode
-            cursor.execute(
-                sql.SQL(
-                    "INSERT INTO {} (stream, position, first_position, state)"
-                    " SELECT stream, position, first_position, state::jsonb"
-                    " FROM unnest(%b::text[], %b::bigint[], %b::bigint[], %b::text[])"
-                    " AS now (stream, position, first_position, state)"
-                    " ON CONFLICT (stream) DO UPDATE"
-                    " SET position = excluded.position, state = excluded.state"
-                ).format(self._table),
+            yield Write(
+                self._set,
                 (
                     changed,
                     [self._positions[stream] for stream in changed],
