@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from decimal import Decimal
 from typing import Annotated, Any, Final
 
@@ -125,4 +126,6 @@ def _text(value: Any) -> str:
         return ""
     if isinstance(value, bytes):
         return value.hex()
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
     return str(value).replace("\n", " ")

@@ -24,6 +24,7 @@ CHANGING: Final = (
     (r"\beyJ[\w.-]+", "TOKEN"),
     (r"127\.0\.0\.1:\d+", "ADDRESS"),
     (r"api-1@[\w.-]+", "WRITER"),
+    (r"\b\d+\.\d\d s\b", "SECONDS"),
 )
 """What is another one each time, and what stands for it."""
 

@@ -5,6 +5,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psycopg
@@ -167,12 +168,14 @@ def test_on_an_operators_server_the_auditors_connection_string_is_asked_for(
 
 
 def test_columns_are_as_wide_as_what_is_in_them() -> None:
-    shown = table(["name", "minor"], [("Riverboat", 5), ("", None), (b"\x0f", -12)])
+    at = datetime(2026, 5, 1, 20, 15, tzinfo=UTC)
+    shown = table(["what", "minor"], [("Riverboat", 5), ("", None), (b"\x0f", -12), (at, 0)])
     assert shown.splitlines() == [
-        "name      | minor",
-        "----------+------",
-        "Riverboat |     5",
-        "          |",
-        "0f        |   -12",
-        "(3 rows)",
+        "what                 | minor",
+        "---------------------+------",
+        "Riverboat            |     5",
+        "                     |",
+        "0f                   |   -12",
+        "2026-05-01T20:15:00Z |     0",
+        "(4 rows)",
     ]
