@@ -216,22 +216,25 @@ class _Draft:
         self.decided = decided
         self.known = known
         self.base = base
+        self.start: int | None = None
         self.end: int | None = None
-        """The journal's position after it, when it is carried out."""
+        """The journal's positions before and after it, when it is carried out."""
 
     @property
     def founded(self) -> bool:
         """Tell whether the batch that it rests on is carried out as it was decided."""
         return self.base is None or self.base.end is not None
 
-    @property
-    def expected(self) -> int:
-        """The head that the journal has if nobody else has written."""
-        return self.known if self.base is None or self.base.end is None else self.base.end
+    def has_seen(self, head: int) -> bool:
+        """Tell whether nobody wrote, up to a head, but the batch that it rests on."""
+        if self.base is None:
+            return head == self.known
+        # What the base met when it was appended came after this one had begun to read.
+        return (self.base.start, self.base.end) == (self.known, head)
 
-    def carried_out(self, end: int) -> None:
+    def carried_out(self, start: int, end: int) -> None:
         """Note that it is committed, and forget what it rested on."""
-        self.end, self.base = end, None
+        self.start, self.end, self.base = start, end, None
 
     def only_repeats(self, submissions: Sequence[Submission]) -> bool:
         """Tell whether there is nothing to append and nothing to record."""
@@ -296,6 +299,8 @@ class Journal:
         self._known = _NOTHING_KNOWN
         self._newest: _Draft | None = None
         """What was decided last, until it is carried out or given up."""
+        self._loading: dict[str, int] = {}
+        """Streams that are being loaded -> the version that they have reached meanwhile."""
         self._snapshots_due: set[str] = set()
         self.decisions = Decisions()
 
@@ -417,12 +422,12 @@ class Journal:
             draft = None
         if draft is not None and draft.only_repeats(submissions):
             # What was booked stays booked, whoever wrote since.
-            draft.carried_out(self._known)
+            draft.carried_out(self._known, self._known)
             return draft.outcomes(submissions, self._known)
         head = yield from recorder.begin()
         try:
             stale = False
-            if head.position != (self._known if draft is None else draft.expected):
+            if draft is None or not draft.has_seen(head.position):
                 stale = yield from self._catch_up(head.position, draft)
             if draft is None or stale:
                 intent.times_decided += 1
@@ -440,7 +445,7 @@ class Journal:
             raise
         self._remember(batch)
         self._known = head.position if commit is None else commit.last_position
-        draft.carried_out(self._known)
+        draft.carried_out(head.position, self._known)
         return outcomes
 
     def _decide(
@@ -465,7 +470,12 @@ class Journal:
                 try:
                     outcome = _decide_one(batch, submission.command)
                 except NotLoaded as needed:
-                    loaded[needed.stream] = yield from self._load(needed.stream)
+                    try:
+                        loaded.update((yield from self._load([needed.stream])))
+                    except (psycopg.Error, PersistenceError):
+                        raise
+                    except Exception:
+                        decided[index] = _Decided(_defect(submission.command), len(batch.rows))
                 else:
                     decided[index] = _Decided(outcome, len(batch.rows))
         return _Draft(answered, batch, decided, known, base)
@@ -548,15 +558,39 @@ class Journal:
             [list(wanted)],
         )
         loaded: dict[str, Entry] = dict.fromkeys(wanted, (None, 0))
-        for (stream,) in rows:
-            loaded[stream] = yield from self._load(stream)
+        there = [stream for (stream,) in rows]
+        if not there:
+            return loaded
+        try:
+            loaded.update((yield from self._load(there)))
+        except (psycopg.Error, PersistenceError):
+            raise
+        except Exception:
+            log.exception("load-failed", streams=len(there))
+            # One by one, where they are needed: what cannot be read fails who needs it alone.
+            for stream in there:
+                del loaded[stream]
         return loaded
 
-    def _load(self, stream: str) -> Steps[Entry]:
-        entry: Entry = yield Call(partial(self.ledger.load, stream))
-        if category_of(stream) != "hand":
-            self._states[stream] = entry
-        return entry
+    def _load(self, streams: Sequence[str]) -> Steps[dict[str, Entry]]:
+        """Load streams; those that move on meanwhile once more, else they would stay behind."""
+        loaded: dict[str, Entry] = {}
+        left = list(streams)
+        while left:
+            self._loading.update(dict.fromkeys(left, 0))
+            try:
+                found = yield Call(partial(self.ledger.load_all, left))
+            finally:
+                reached = {stream: self._loading.pop(stream, None) for stream in left}
+            for stream, entry in found.items():
+                least = reached[stream]
+                if least is not None and entry[1] >= least:
+                    loaded[stream] = entry
+            left = [stream for stream in left if stream not in loaded]
+        self._states.update(
+            (stream, entry) for stream, entry in loaded.items() if category_of(stream) != "hand"
+        )
+        return loaded
 
     def _catch_up(self, head: int, draft: _Draft | None) -> Steps[bool]:
         """Fold in what others wrote; tell whether any stream that the draft read has moved on.
@@ -565,12 +599,12 @@ class Journal:
         have been booked meanwhile, which it must then see.
         """
         since = self._known if draft is None else min(self._known, draft.known)
-        self._known = head
         if head - since > CATCH_UP_LIMIT:
-            self._states.clear()
+            self._forget()
+            self._known = head
             return True
         reads = {} if draft is None else draft.batch.reads
-        states = self._states
+        states, loading = self._states, self._loading
         stale = False
         rows = yield Query(
             "SELECT originator_id, originator_version, topic, state"
@@ -581,6 +615,8 @@ class Journal:
         for stream, version, topic, state in rows:
             stale = stale or version > reads.get(stream, version)
             entry = states.get(stream)
+            if stream in loading:
+                loading[stream] = version
             # A stream loaded after the others wrote has their events already.
             if entry is not None and version == entry[1] + 1:
                 event = catalogue.decode(topic, bytes(state))
@@ -593,6 +629,8 @@ class Journal:
                 [hands, since],
             )
             stale = any(version > reads[stream] for stream, version in found)
+        # Only now: what is decided meanwhile has not seen all of it.
+        self._known = head
         return stale
 
     def _remember(self, batch: Batch) -> None:
@@ -609,6 +647,8 @@ class Journal:
     def _forget(self) -> None:
         self._states.clear()
         self._snapshots_due.clear()
+        # What is being loaded may be old by now, and is loaded again.
+        self._loading.clear()
 
     def _housekeep(self) -> Steps[None]:
         due, self._snapshots_due = self._snapshots_due, set()
@@ -655,13 +695,18 @@ def _decide_one(batch: Batch, command: Command) -> Outcome:
     except _LOST:
         raise
     except Exception:
-        log.exception("decide-failed", command=type(command).__name__)
-        message = "A defect kept this request from being decided; nothing was booked."
-        return _failed("internal-error", message, 0)
+        return _defect(command)
     if decision.refusal is not None:
         return _refused(decision.refusal)
     answer = decision.answer
     return Outcome("done", 0, dict(answer), bool(answer.get("repeated", False)))
+
+
+def _defect(command: Command) -> Outcome:
+    """Log the exception that is being handled; its command fails alone."""
+    log.exception("decide-failed", command=type(command).__name__)
+    message = "A defect kept this request from being decided; nothing was booked."
+    return _failed("internal-error", message, 0)
 
 
 def _again(before: Mapping[str, str], fields: Mapping[str, str], outcome: str) -> Outcome:

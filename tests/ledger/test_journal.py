@@ -5,7 +5,7 @@ import contextlib
 import itertools
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
@@ -15,7 +15,7 @@ import pytest
 from eventsourcing.persistence import PersistenceError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from ledger import recorder
+from ledger import catalogue, recorder
 from ledger.application import Ledger, events_of
 from ledger.cashier.commands import AnnounceDeposit, RequestWithdrawal
 from ledger.core import Book, Command, Decision
@@ -340,9 +340,13 @@ def test_a_stream_loaded_from_its_snapshot_is_what_replaying_it_gives(
     assert counted(dsn, "SELECT count(*) FROM journal.snapshots") == 1
     stream = player_stream(NETWORK, ALICE)
     loaded = journal.ledger.load(stream)
+    other = f"deposit:{NETWORK}:{UUID(int=1)}"
+    both = {stream: loaded, other: journal.ledger.load(other), "player:x:y": (None, 0)}
+    assert journal.ledger.load_all([*both]) == both
     with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute("DELETE FROM journal.snapshots")
     assert journal.ledger.load(stream) == loaded
+    assert journal.ledger.load_all([*both]) == both
     assert loaded[1] == len(numbers) + 1
 
 
@@ -470,3 +474,69 @@ def test_the_same_request_in_two_batches_that_overlap_is_carried_out_once(
         ("done", False),
     ]
     assert bankroll(journal) == 300
+
+
+def test_a_stream_that_moves_on_while_it_is_loaded_is_loaded_again(
+    journal: Journal, dsn: str
+) -> None:
+    loaded, go_on = threading.Event(), threading.Event()
+
+    async def run() -> list[Outcome]:
+        ours = Journal(dsn, writer="loop")
+        await ours.append(await ours.decide([registration(str(uuid4()), "erin")]))
+        load_all = ours.ledger.load_all
+
+        def slowly(streams: Sequence[str]) -> Any:
+            found = load_all(streams)
+            if player_stream(NETWORK, ALICE) in streams and not loaded.is_set():
+                loaded.set()
+                go_on.wait(10)
+            return found
+
+        ours.ledger.load_all = slowly  # type: ignore[method-assign]
+        first = await ours.decide([registration(str(uuid4()), "frank")])
+        second = asyncio.create_task(ours.decide([withdrawal(1, 60)]))
+        await asyncio.to_thread(loaded.wait, 10)
+        # Money comes in through another process, and is caught up with, before the load is over.
+        journal.execute([deposit(1, 100)])
+        await ours.append(first)
+        go_on.set()
+        outcomes = await ours.append(await second)
+        outcomes += await ours.append(await ours.decide([withdrawal(2, 40)]))
+        await ours.leave()
+        return outcomes
+
+    assert [outcome.status for outcome in asyncio.run(run())] == ["done", "done"]
+    assert bankroll(journal) == 0
+
+
+def test_what_others_wrote_before_the_batch_below_is_seen(journal: Journal, dsn: str) -> None:
+    async def run() -> list[Outcome]:
+        ours = Journal(dsn, writer="loop")
+        await ours.append(await ours.decide([withdrawal(900, 1)]))
+        one = await ours.decide([registration(str(uuid4()), "erin")])
+        other = await ours.decide([withdrawal(1, 60)])
+        # Neither of the first batch's streams: it is appended as it was decided.
+        journal.execute([deposit(1, 100)])
+        outcomes = [*await ours.append(one), *await ours.append(other)]
+        assert ours.decisions.again == 1
+        await ours.leave()
+        return outcomes
+
+    assert [outcome.status for outcome in asyncio.run(run())] == ["done", "done"]
+    assert bankroll(journal) == 40
+
+
+def test_a_stream_that_cannot_be_read_fails_alone_who_needs_it(journal: Journal, dsn: str) -> None:
+    bob = str(uuid4())
+    journal.execute([registration(bob, "bob")])
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute(
+            "INSERT INTO journal.snapshots SELECT %s, 7, topic, '{}' FROM (SELECT %s AS topic) t",
+            [player_stream(NETWORK, bob), catalogue.SNAPSHOTS["player"]],
+        )
+    fresh = Journal(dsn, writer="fresh")
+    outcomes = fresh.execute([deposit(1), deposit(2, player=bob), deposit(3)])
+    assert [outcome.status for outcome in outcomes] == ["done", "failed", "done"]
+    assert bankroll(journal) == 200
+    fresh.close()
