@@ -12,6 +12,7 @@ from projections.check.chain import Chain, Checked, Stored
 from projections.check.hands import HandCheck
 from projections.check.replay import Replay
 from projections.check.report import Report
+from projections.check.rulebooks import RulebooksCheck
 from projections.check.seals import check_seals
 from projections.check.signposts import HandDaysCheck, check_signposts
 from projections.check.snapshots import check_snapshots
@@ -78,6 +79,7 @@ class Check:
         self._book, self._projected = self._live()
         self._replay: Replay | None = None
         self._days = HandDaysCheck()
+        self._rulebooks = RulebooksCheck()
         if self._book is not None:
             self._replay = Replay(connection, self._book, self._report)
 
@@ -115,6 +117,7 @@ class Check:
             on_progress("projections", self._projected)
             self._replay.end()
             self._days.end(self._connection, self._book, self._report)
+            self._rulebooks.end(self._connection, self._book, self._report)
             check_states(self._connection, self._book, self._projected, self._report)
             check_signposts(self._connection, self._book, self._report)
             self._check_sums()
@@ -134,6 +137,7 @@ class Check:
             return
         if self._replay is not None and row.position <= self._projected:
             self._days.note(row.stream, row.position, event, bool(lines))
+            self._rulebooks.note(row.stream, row.position, event, lines)
             if lines:
                 self._replay.note(row.position, event, lines, commit.recorded_day)
 
