@@ -22,9 +22,6 @@ from ops.bench.house import TableSpec
 from ops.bench.http import Connection, Disconnected, Requests
 from ops.simulator import load
 
-HANDS_A_SECOND: Final = 10_000
-"""How many hands start in the same second of the records."""
-
 MOST_CONNECTIONS: Final = 256
 
 
@@ -35,14 +32,16 @@ class LoadFailed(Exception):
 class Job(NamedTuple):
     """What to post: ``hands`` in requests of ``batch`` each, over ``lanes``.
 
-    ``opened`` is when game number 0 would have started, in seconds since 1970. ``processes`` are
-    the API's; every lane keeps to one of them, in turn, or with ``alternate``
-    sends each request to another one. ``prepared``: everything is written before the clock starts.
+    ``opened`` is when the first hand started, in seconds since 1970, ``pace`` how many start in a
+    second of the records. ``processes`` are the API's; every lane keeps to one of them, in turn, or
+    with ``alternate`` sends each request to another one. ``prepared``: everything is written before
+    the clock starts. ``rate``: hands a second that are posted at most, by all lanes together.
     """
 
     port: int
     token: str
     opened: float
+    pace: float
     processes: tuple[int, ...]
     tables: tuple[TableSpec, ...]
     first_game: int
@@ -51,6 +50,7 @@ class Job(NamedTuple):
     lanes: int
     alternate: bool = False
     prepared: bool = True
+    rate: float | None = None
 
 
 class Driven(NamedTuple):
@@ -189,6 +189,7 @@ class Lane:
         self.latencies: list[float] = []
         self._batch = job.batch
         self._number = number
+        self._seconds_apart = 0.0 if job.rate is None else job.batch * job.lanes / job.rate
         written = self._write(job, tables, scripts, requests)
         self.requests: Iterable[bytes] = list(written) if job.prepared else written
 
@@ -203,7 +204,7 @@ class Lane:
         numbers = range(job.first_game + self._number, job.first_game + job.hands, job.lanes)
         batch: list[bytes] = []
         for turn, number in enumerate(numbers):
-            started = _second(int(job.opened) + number // HANDS_A_SECOND)
+            started = _second(int(job.opened + (number - job.first_game) / job.pace))
             batch.append(tables[turn % len(tables)].hand(scripts, number, started))
             if len(batch) == job.batch:
                 yield self._request(requests, batch)
@@ -216,7 +217,11 @@ class Lane:
 
     async def run(self, links: Sequence["Link"]) -> None:
         """Post everything; one after the other, the links taking turns."""
+        next_at = time.monotonic()
         for turn, request in enumerate(self.requests, self._number):
+            if self._seconds_apart:
+                await asyncio.sleep(max(0.0, next_at - time.monotonic()))
+                next_at += self._seconds_apart
             began = time.monotonic()
             status, body, again = await links[turn % len(links)].send(request)
             self.latencies.append(time.monotonic() - began)

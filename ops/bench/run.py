@@ -2,23 +2,28 @@
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from typing import Annotated, Final, NamedTuple
 
 import psycopg
 import typer
+from psycopg import sql
 from rich.console import Console
 
-from ops.bench import limit
+from ops.bench import limit, questions
 from ops.bench.gauges import PARTS, Room, fsync_ms
 from ops.bench.house import TableSpec, furnish
 from ops.bench.load import Driven, Job, drive
 from ops.bench.report import Report
-from ops.embedded import ADMIN
+from ops.embedded import ADMIN, APPLICATION
 from ops.serving import Serving, temporary_folder
+from projections.rebuild import rebuild
+from projections.schema import book_of
 
 WIDTH: Final = 120
 BATCH: Final = 500
@@ -30,6 +35,17 @@ CLIENTS: Final = 16
 
 WARM_UP: Final = 10
 """Hands of each table before anything is measured."""
+
+HANDS_A_SECOND: Final = 10_000
+"""How many of the measured hands start in the same second of the records."""
+
+DAYS: Final = 40
+"""Over how many days the hands on the books are spread: protest windows of some close soon."""
+
+BESIDE: Final = 1_000
+"""Hands a second that are posted while questions are asked and projections built anew."""
+
+BESIDE_BATCH: Final = 50
 
 MEMORY_LOOKS: Final = 5
 FLAT: Final = 1.1
@@ -48,6 +64,7 @@ class Sizes(NamedTuple):
     memory: int
     limit: int
     limit_singles: int
+    questions: int = 0
 
 
 class Bench:
@@ -58,7 +75,6 @@ class Bench:
         self.sizes = sizes
         self.console = console
         self.report = Report(sizes.preload, tables, os.cpu_count() or 1)
-        self.opened = time.time()
         self.next_game = 1
         self.tables: tuple[TableSpec, ...] = ()
         self.measured_from = 0
@@ -79,6 +95,9 @@ class Bench:
             two = self.batches(serving, room, "2 API processes")
             shared = self.same_tables(serving, room)
             self.memory(serving, room)
+            if self.sizes.questions:
+                self.ask(serving, room)
+                self.rebuild(serving, room)
             most, most_singles = self.limits(serving)
         self.judge(one, two, shared, most, most_singles)
         return self.report
@@ -105,7 +124,15 @@ class Bench:
         """Put hands on the books over HTTP, as any others, and see what they take up."""
         before, position = room.sizes(), room.position()
         if self.sizes.preload:
-            self.drive(serving, room, self.sizes.preload, prepared=False)
+            seconds = DAYS * 86_400
+            self.drive(
+                serving,
+                room,
+                self.sizes.preload,
+                prepared=False,
+                opened=time.time() - seconds,
+                pace=self.sizes.preload / seconds,
+            )
         room.wait_for_projections()
         after, hands = room.sizes(), max(1, self.sizes.preload)
         for part, size in after.items():
@@ -177,6 +204,77 @@ class Bench:
         growing = [name for name, mb in lasting.items() if not _flat(list(mb.values()))]
         self.report.ask("processes whose memory grows", len(growing), below=1)
 
+    # -- questions -------------------------------------------------------------------------------
+
+    def ask(self, serving: Serving, room: Room) -> None:
+        """Time an auditor's questions, with nothing else going on and while hands are posted."""
+        about = questions.subjects(room.connection, Random(1))  # noqa: S311
+        port, token = serving.port, serving.token("auditor")
+        times = self.sizes.questions
+        with self.told(f"{times:,} questions of each kind"):
+            quiet = questions.timed(port, token, about, times, seed=1)
+        with self.told("the same while hands are posted"), self.posting(serving, room):
+            beside = questions.timed(port, token, about, times, seed=2)
+        report = self.report
+        report.add("entries on the books", self.entries(room), "")
+        for calm, busy in zip(quiet, beside, strict=True):
+            name = calm.kind.name
+            report.add(f"{name}, p50", calm.at(0.5), "ms")
+            report.add(f"{name}, p99 while {BESIDE:,} hands/s are posted", busy.at(0.99), "ms")
+            report.ask(f"{name}, p99", calm.at(0.99), unit="ms", below=calm.kind.below_ms)
+            report.ask(f"{name}, p99 busy / quiet", busy.at(0.99) / calm.at(0.99), below=2)
+
+    def rebuild(self, serving: Serving, room: Room) -> None:
+        """Build the projections anew, with nothing else going on and while hands are posted."""
+        with self.told("the projections built anew"):
+            quiet = self.rebuilt(serving, room)
+        with self.told("the same while hands are posted"), self.posting(serving, room):
+            beside = self.rebuilt(serving, room)
+        self.report.add(f"rebuilt while {BESIDE:,} hands/s are posted", beside, "entries/s")
+        self.report.ask("rebuilt", quiet, unit="entries/s", at_least=100_000)
+        self.report.ask("rebuilt, quiet / busy", quiet / beside, below=2)
+
+    def rebuilt(self, serving: Serving, room: Room) -> float:
+        """Rebuild, compare and swap; return entries per second."""
+        began = time.monotonic()
+        rebuild(serving.dsn(APPLICATION))
+        took = time.monotonic() - began
+        return self.entries(room) / took
+
+    def entries(self, room: Room) -> int:
+        """Count the entries."""
+        [generation] = room.connection.execute("SELECT generation FROM book.generation").fetchall()
+        query = sql.SQL("SELECT count(*) FROM {}").format(
+            sql.Identifier(book_of(*generation), "entries")
+        )
+        [(count,)] = room.connection.execute(query).fetchall()
+        return int(count)
+
+    @contextmanager
+    def posting(self, serving: Serving, room: Room) -> Iterator[None]:
+        """Post hands beside what is done, at a steady rate, for as long as it takes."""
+        stop = threading.Event()
+        failed: list[Exception] = []
+
+        def post() -> None:
+            try:
+                while not stop.is_set():
+                    self.drive(serving, room, BESIDE * 5, batch=BESIDE_BATCH, rate=BESIDE)
+            except Exception as error:
+                failed.append(error)
+
+        poster = threading.Thread(target=post)
+        poster.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            poster.join()
+        if failed:
+            raise failed[0]
+
+    # -- the limit -------------------------------------------------------------------------------
+
     def limits(self, serving: Serving) -> tuple[limit.Limit, limit.Limit]:
         """Copy the same rows into a table with the same indexes, and time the disk."""
         dsn, first = serving.dsn(ADMIN), self.measured_from
@@ -220,12 +318,16 @@ class Bench:
         lanes: int = LANES,
         alternate: bool = False,
         prepared: bool = True,
+        opened: float | None = None,
+        pace: float = HANDS_A_SECOND,
+        rate: float | None = None,
     ) -> Driven:
         """Post so many hands and take the tables over as they are then."""
         job = Job(
             port=serving.port,
             token=serving.token("game-server"),
-            opened=self.opened,
+            opened=time.time() if opened is None else opened,
+            pace=pace,
             processes=tuple(process.pid for process in room.api),
             tables=self.tables,
             first_game=self.next_game,
@@ -234,6 +336,7 @@ class Bench:
             lanes=lanes,
             alternate=alternate,
             prepared=prepared,
+            rate=rate,
         )
         driven = drive(job)
         self.next_game += hands
@@ -252,11 +355,12 @@ def bench(
     hands: Annotated[int, typer.Option(min=2_000, help="Hands of each measurement.")] = 100_000,
     singles: Annotated[int, typer.Option(min=100, help="Hands posted one by one.")] = 20_000,
     memory: Annotated[int, typer.Option(min=5_000, help="Hands of the run for memory.")] = 200_000,
+    ask: Annotated[int, typer.Option(min=0, help="Questions of each kind; 0: none.")] = 1_000,
     json: Annotated[Path | None, typer.Option(help="Write all figures to this file.")] = None,
 ) -> None:
     """Measure how fast hands are booked, beside what the database alone can do."""
     console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
-    sizes = Sizes(preload, hands, singles, memory, min(hands, 50_000), min(hands, 5_000))
+    sizes = Sizes(preload, hands, singles, memory, min(hands, 50_000), min(hands, 5_000), ask)
     with temporary_folder() as folder:
         report = Bench(folder, sizes, tables, console).run(tables)
     report.show(console)

@@ -69,7 +69,8 @@ def lanes(*, hands: int, batch: int, count: int, tables: int) -> list[list[bytes
     seats = tuple(f"player-{seat}" for seat in range(6))
     specs = tuple(TableSpec(name, seats, (STACK_MINOR,) * 6) for name in names)
     job = Job(
-        port=1, token="t", opened=datetime(2026, 1, 1, tzinfo=UTC).timestamp(), processes=(1,),
+        port=1, token="t", opened=datetime(2026, 1, 1, tzinfo=UTC).timestamp(), pace=100,
+        processes=(1,),
         tables=specs, first_game=101, hands=hands, batch=batch, lanes=count,
     )  # fmt: skip
     scripts = load.scripts(Random(1), each=4)
