@@ -46,15 +46,15 @@ def _lines(taken: Taken) -> Iterator[str]:
     made = taken.manifest
     verified = "" if made.verified else " (pg_verifybackup is not there: not read again)"
     yield f"{taken.path}: {megabytes(made.size_bytes)}, whole{verified}"
-    yield f"position {made.begun.position:,}, digest {made.begun.digest or 'none'}"
+    yield f"position {made.begun.position}, digest {made.begun.digest or 'none'}"
     kept = ", ".join(made.keys_included) or "none; keep them, no player is recognised without them"
     yield f"keys in it: {kept}"
     if made.wal_archive is not None:
         yield f"the log from here on: {made.wal_archive}"
     for name in taken.removed_backups:
         yield f"removed: {name}"
-    if taken.removed_segments:
-        yield f"removed of the log, which no backup needs: {taken.removed_segments} files"
+    if taken.removed_backups and taken.removed_segments:
+        yield f"removed: {taken.removed_segments} files of the log, which no backup needs"
     yield from taken.notes
 
 
