@@ -55,10 +55,10 @@ def list_hands(
     paging: Paged,
     asked: StateAsOf,
     table: Annotated[
-        str | None, Query(max_length=LONGEST_ID, description="Of one table, last booked first.")
+        str | None, Query(max_length=LONGEST_ID, description="Of one table only.")
     ] = None,
 ) -> Response:
-    """List booked hands, the highest numbers first. A partner finds those of its players in their
+    """List booked hands, the last booked first. A partner finds those of its players in their
     statements.
     """
     if caller.partner is not None:

@@ -9,6 +9,7 @@ from ledger import catalogue
 from ledger.hands.events import HandPosted, hand_stream
 from ledger.tables.events import HandSettled, table_stream
 from projections import cursors
+from projections.queries import states
 from projections.reading import Page, Row, Snapshot, rows
 
 _EVENTS: Final = sa.table(
@@ -21,41 +22,47 @@ _EVENTS: Final = sa.table(
     schema="journal",
 )
 _E: Final = _EVENTS.c
-LOOKED_AT: Final = 2_000
-"""Events of a table that one page looks at; most of them are its hands."""
+EVENTS_OF_A_HAND: Final = 16
+"""More than most hands have."""
+
+LOOKED_AT: Final = 500
+"""Events that one page looks at besides those of its hands."""
 
 
 def page(
     at: Snapshot, *, network: str, known: int, limit: int = 100, cursor: str | None = None
 ) -> Page:
-    """Return a page of a network's hands that were booked by a position, in falling order.
+    """Return a page of the hands that a network had booked by a position, the last booked first.
 
-    The order is that of their streams: by number; those that are none come first.
-    Raises InvalidCursorError.
+    A page may be short, its cursor leads on. Raises InvalidCursorError.
     """
     listed = cursors.listing("hands", {"network": network})
-    prefix = f"hand:{network}:"
-    pinned, below = known, prefix + "\x7f"
+    pinned, below = known, known + 1
     if cursor is not None:
-        place = cursors.decode(cursor, listed, (str,))
+        place = cursors.decode(cursor, listed, (int,))
         pinned, below = min(place.position, known), place.key[0]
+    looked_at = limit * EVENTS_OF_A_HAND + LOOKED_AT
     found = rows(
         at,
-        sa.select(_E.originator_id, _E.state, _E.notification_id)
-        .where(
-            _E.originator_id > prefix,
-            _E.originator_id < below,
-            _E.originator_version == 1,
-            _E.notification_id <= pinned,
+        sa.select(
+            _E.notification_id,
+            _E.originator_id,
+            # What is no hand is only counted.
+            sa.case((_E.topic == HandPosted.NAME, _E.state)).label("state"),
         )
-        .order_by(_E.originator_id.desc())
-        .limit(limit + 1),
+        .where(_E.notification_id < below)
+        .order_by(_E.notification_id.desc())
+        .limit(looked_at),
     )
-    cut = found[:limit]
+    mine = f"hand:{network}:"
+    posted = [
+        row for row in found if row["state"] is not None and row["originator_id"].startswith(mine)
+    ][:limit]
+    last = posted[-1] if len(posted) == limit else found[-1] if found else None
     onward = None
-    if len(found) > limit:
-        onward = cursors.encode(cursors.Cursor(listed, pinned, [cut[-1]["originator_id"]]))
-    return Page(pinned, [_posted(row) for row in cut], onward)
+    if last is not None and last["notification_id"] > 1:
+        onward = cursors.encode(cursors.Cursor(listed, pinned, [last["notification_id"]]))
+    return Page(pinned, [_posted(row) for row in posted], onward)
 
 
 def of_table(
@@ -72,19 +79,17 @@ def of_table(
     A page may be short, its cursor leads on. Raises InvalidCursorError.
     """
     listed = cursors.listing("hands", {"network": network, "table": table_id})
-    pinned, below = known, 2**63 - 1
-    if cursor is not None:
+    stream = table_stream(network, table_id)
+    if cursor is None:
+        pinned, below = known, states.version_at(at, stream, known) + 1
+    else:
         place = cursors.decode(cursor, listed, (int,))
         pinned, below = min(place.position, known), place.key[0]
     looked_at = (
-        sa.select(_E.originator_version, _E.topic, _E.state, _E.notification_id)
-        .where(
-            _E.originator_id == table_stream(network, table_id),
-            _E.originator_version < below,
-            _E.notification_id <= pinned,
-        )
+        sa.select(_E.originator_version, _E.topic, _E.state)
+        .where(_E.originator_id == stream, _E.originator_version < below)
         .order_by(_E.originator_version.desc())
-        .limit(min(limit + limit // 2 + 20, LOOKED_AT))
+        .limit(limit + LOOKED_AT)
     )
     found = rows(at, looked_at)
     settled = [row for row in found if row["topic"] == HandSettled.NAME][:limit]

@@ -22,7 +22,7 @@ from projections.queries.entries import MOST_ACCOUNTS, Filters, Key
 from projections.reading import BOOK, Row, Snapshot, rows
 from projections.views import DEBIT_SIDES
 
-SUMMED: Final = 20_000
+SUMMED: Final = 5_000
 """Lines that are summed for the first page; of more, the last page has the totals."""
 
 _MICROSECOND: Final = timedelta(microseconds=1)

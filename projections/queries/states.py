@@ -10,7 +10,7 @@ from ledger import catalogue
 from ledger.core import category_of
 from projections.reading import Snapshot
 
-EVENTS_A_PAGE: Final = 20_000
+EVENTS_A_PAGE: Final = 5_000
 """Events that are folded for one page, the last stream's own apart."""
 
 _READ_AT_ONCE: Final = 1_000
@@ -65,6 +65,24 @@ def fold_some(at: Snapshot, streams: Sequence[str], position: int) -> Iterator[t
         folded += past.version
         if folded >= EVENTS_A_PAGE:
             return
+
+
+def version_at(at: Snapshot, stream: str, position: int) -> int:
+    """Return how many events a stream had by a position, by halving: it may have very many."""
+    events = _EVENTS.c
+    of_stream = sa.select(events.originator_version, events.notification_id).where(
+        events.originator_id == stream
+    )
+    newest = of_stream.order_by(events.originator_version.desc()).limit(1)
+    last = at.connection.execute(newest).one_or_none()
+    if last is None or last[1] <= position:
+        return 0 if last is None else int(last[0])
+    low, high = 0, int(last[0]) - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        found = at.connection.execute(of_stream.where(events.originator_version == middle)).one()
+        low, high = (middle, high) if found[1] <= position else (low, middle - 1)
+    return low
 
 
 def head(at: Snapshot) -> Snapshot:
