@@ -45,13 +45,17 @@ class Findings(list[Finding]):
         posted: Any = None,
         later: bool = False,
     ) -> None:
-        level = "refuse" if code in ALWAYS_REFUSED else self._levels[code]
-        if level == "off":
+        weighed = "refuse" if code in ALWAYS_REFUSED else self._levels[code]
+        if weighed == "off":
             return
+        level: Level = "refuse" if weighed == "refuse" else "flag"
+        if code == "cards-unknown" and level == "flag":
+            # What nobody can know is no discrepancy.
+            level = "unverified"
         self.append(
             Finding(
                 code=code,
-                level="refuse" if level == "refuse" else "flag",
+                level=level,
                 where=where,
                 expected=expected,
                 posted=posted,

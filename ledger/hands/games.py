@@ -38,6 +38,10 @@ class Street(NamedTuple):
         return self.down + self.up
 
 
+NO_STREET: Final = Street("")
+"""What is dealt on a street that the game does not have."""
+
+
 @dataclass(frozen=True, eq=False)
 class GamePlay:
     """How a game is dealt and won; ``low`` is None where the pot has no low half.
@@ -63,6 +67,16 @@ class GamePlay:
     def board(self) -> int:
         """How many cards lie on the board in the end."""
         return sum(street.board for street in self.streets)
+
+    @cached_property
+    def board_before(self) -> dict[str, int]:
+        """How many cards lie on the board before each street that adds some."""
+        total = 0
+        return {
+            street.name: (total := total + street.board) - street.board
+            for street in self.streets
+            if street.board
+        }
 
     @cached_property
     def draws(self) -> bool:

@@ -8,12 +8,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from ledger.hands import seating, settlement
+from ledger.hands import deck, seating, settlement, shares
+from ledger.hands.cards import check_cards, read_cards
 from ledger.hands.contributions import Tally, tally
 from ledger.hands.findings import Findings
+from ledger.hands.games import play_of
 from ledger.hands.ohh import Hand
 from ledger.hands.rake import over_pots
 from ledger.hands.settlement import Settlement
+from ledger.hands.showdown import Showdown
 from ledger.hands.verdict import Expected, ExpectedPot, ExpectedReturn, ExpectedWin
 from ledger.jackpots.contribution import Contribution, contribution_of
 from ledger.rulebooks import Rulebook
@@ -23,7 +26,8 @@ from ledger.tables.events import TableState
 class Judgement(msgspec.Struct, gc=False):
     """A hand worked out: who put in what, how it was settled, and what is wrong with it.
 
-    ``settlement`` is None when the money does not add up or the players cannot be told apart.
+    ``settlement`` and ``showdown`` are None when the money does not add up or the players cannot
+    be told apart.
     """
 
     hand: Hand
@@ -31,6 +35,7 @@ class Judgement(msgspec.Struct, gc=False):
     tally: Tally
     settlement: Settlement | None
     findings: Findings
+    showdown: Showdown | None = None
     jackpot_carry: int = 0
     in_jackpot: bool = True
     """Whether the table plays for a jackpot; a hand judged alone is taken to."""
@@ -90,10 +95,24 @@ def judge(
     judgement.settlement = settled
     judgement.contribution = judgement.contribution_of(settled.rake, settled.jackpot)
     settlement.check_returns(hand, counted, settled, rulebook, findings)
-    settlement.check_pots(counted, settled, rulebook, findings)
+    pots = settlement.check_pots(counted, settled, rulebook, findings)
     settlement.check_rake(hand, counted, settled, rulebook, findings)
-    settlement.check_shares(hand, settled, rulebook, findings)
+    showdown = judgement.showdown = _showdown(hand, counted, rulebook, findings)
+    if pots is not None:
+        shares.check_shares(
+            hand, settled, pots=pots, showdown=showdown, rulebook=rulebook, findings=findings
+        )
     return judgement
+
+
+def _showdown(hand: Hand, counted: Tally, rulebook: Rulebook, findings: Findings) -> Showdown:
+    """Read and check the cards, ready to say who wins by them."""
+    play = play_of(hand)
+    rules = rulebook.games[hand.game]  # type: ignore[index]
+    assert play is not None, hand.game
+    cards = read_cards(hand, play, rules, counted)
+    check_cards(hand, cards, rules, counted, findings)
+    return Showdown(hand, play, cards, deck.deck(rules.deck(counted.dealt).lowest))
 
 
 def as_posted(hand: Hand, contribution_minor: int) -> Expected:
@@ -130,16 +149,14 @@ def _expected(judgement: Judgement, settled: Settlement) -> Expected:
     rakes = over_pots(rake, amounts) if amounts else []
     left = [amount - share for amount, share in zip(amounts, rakes, strict=True)]
     drops = over_pots(drop, left) if left else []
-    expected = []
-    for number, pot in enumerate(pots):
-        posted = settled.pots[number].player_wins if number < len(settled.pots) else []
-        wins = [win for win in posted if win.player_id in pot.entitled]
-        shares = settlement.shares_of(hand, wins, left[number] - drops[number], rulebook)
-        shared = [
-            ExpectedWin(win.player_id, share, win.x_half)
-            for win, share in zip(wins, shares, strict=True)
-        ]
-        expected.append(ExpectedPot(number, pot.amount, shared))
+    expected = [
+        ExpectedPot(
+            number,
+            pot.amount,
+            _wins(judgement, settled, number, pot.entitled, left[number] - drops[number]),
+        )
+        for number, pot in enumerate(pots)
+    ]
     return Expected(
         expected,
         [ExpectedReturn(player, amount) for player, amount in returned.items()],
@@ -147,3 +164,23 @@ def _expected(judgement: Judgement, settled: Settlement) -> Expected:
         drop,
         judgement.contribution_of(rake, drop).booked_minor,
     )
+
+
+def _wins(
+    judgement: Judgement, settled: Settlement, number: int, entitled: Sequence[int], net: int
+) -> list[ExpectedWin]:
+    """Name a pot's winners by the rules; where cards that decide are not known, as posted."""
+    hand, rulebook, showdown = judgement.hand, judgement.rulebook, judgement.showdown
+    posted = settled.pots[number].player_wins if number < len(settled.pots) else []
+    winners = [win.player_id for win in posted if win.win_amount]
+    parts = showdown.parts(entitled, winners) if showdown is not None else []
+    if not any(part.open for part in parts):
+        divided = shares.divided(hand, parts, net, rulebook)
+        return [ExpectedWin(player, share, half) for (player, half), share in divided.items()]
+    may = {player for part in parts for player in (*part.winners, *part.open)}
+    wins = [win for win in posted if win.player_id in may]
+    amounts = shares.shares_of(hand, wins, net, rulebook)
+    return [
+        ExpectedWin(win.player_id, share, win.x_half)
+        for win, share in zip(wins, amounts, strict=True)
+    ]

@@ -1,25 +1,21 @@
-"""The money of a hand: what went back, what the pots hold, what left them, and who got the rest.
+"""The money of a hand: what went back, what the pots hold, and what left them.
 
 Each check compares what was posted with what the rules give. What follows from an earlier
-discrepancy is no finding of its own: pots are checked after the posted returns, shares after the
-posted rake.
+discrepancy is no finding of its own: pots are checked after the posted returns.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 import msgspec
 
 from ledger.hands import ohh
 from ledger.hands.contributions import Tally
 from ledger.hands.findings import Findings
-from ledger.hands.ohh import Hand, UncalledReturn, Win
+from ledger.hands.ohh import Hand, UncalledReturn
 from ledger.hands.pots import Pot, Uncalled, pots_of, uncalled
 from ledger.hands.rake import over_pots, rake_of
 from ledger.jackpots.contribution import contributes, drop_of
 from ledger.rulebooks import Rulebook
-
-_HALVED: Final = frozenset(("OmahaHiLo", "StudHiLo"))
 
 
 class Settlement(msgspec.Struct, gc=False):
@@ -215,34 +211,27 @@ def _by_player(amounts: Mapping[int, int], findings: Findings) -> list[dict[str,
 
 def check_pots(
     tally: Tally, settlement: Settlement, rulebook: Rulebook, findings: Findings
-) -> None:
-    """Compare the posted pots with the rules, and their winners with who may win them."""
+) -> list[Pot] | None:
+    """Compare the posted pots with the rules; None when they cannot be compared further."""
     posted = settlement.pots
+    for number, pot in enumerate(posted):
+        for win in pot.player_wins:
+            if win.player_id not in tally.players:
+                where = f"pots[{number}].player_wins"
+                findings.add("unknown-player", where, "Nobody with this id is in the hand.")
+                return None
     returned = settlement.returned() if settlement.returns else {}
     expected = pots_of(tally, returned, rulebook.all_in.rule)
-    if [pot.amount for pot in posted] != [pot.amount for pot in expected]:
-        findings.add(
-            "wrong-pot",
-            "pots",
-            "The main pot and the side pots follow from what each player put in.",
-            expected=findings.texts(pot.amount for pot in expected),
-            posted=findings.texts(pot.amount for pot in posted),
-        )
-    for number, (pot, due) in enumerate(zip(posted, expected, strict=False)):
-        for win in pot.player_wins:
-            if win.player_id in due.entitled:
-                continue
-            where = f"pots[{number}].player_wins"
-            if win.player_id not in tally.players:
-                findings.add("unknown-player", where, "Nobody with this id is in the hand.")
-                continue
-            findings.add(
-                "wrong-pot-winner",
-                where,
-                "A player won a pot who folded or did not put enough into it.",
-                expected=[{"player": player} for player in due.entitled],
-                posted=[{"player": one.player_id} for one in pot.player_wins],
-            )
+    if [pot.amount for pot in posted] == [pot.amount for pot in expected]:
+        return expected
+    findings.add(
+        "wrong-pot",
+        "pots",
+        "The main pot and the side pots follow from what each player put in.",
+        expected=findings.texts(pot.amount for pot in expected),
+        posted=findings.texts(pot.amount for pot in posted),
+    )
+    return None
 
 
 # -- rake and jackpot --------------------------------------------------------------------------
@@ -333,101 +322,6 @@ def check_rake(
             expected=findings.text(drop),
             posted=findings.text(settlement.jackpot),
         )
-
-
-# -- shares ------------------------------------------------------------------------------------
-
-
-def check_shares(
-    hand: Hand, settlement: Settlement, rulebook: Rulebook, findings: Findings
-) -> None:
-    """Compare what each winner got with his share of the pot after the posted rake."""
-    for number, pot in enumerate(settlement.pots):
-        net = pot.amount - settlement.rakes[number] - settlement.jackpots[number]
-        wins = pot.player_wins
-        if len(wins) == 1 and wins[0].win_amount == net:
-            continue
-        shares = shares_of(hand, wins, net, rulebook)
-        posted = [win.win_amount for win in wins]
-        if shares == posted:
-            continue
-        odd = len(shares) > 1 and sum(shares) == sum(posted) and _differ_by_units(shares, posted)
-        findings.add(
-            "wrong-odd-chip" if odd else "wrong-share",
-            f"pots[{number}].player_wins",
-            "Odd units go one to each winner in turn, nearest left of the dealer first."
-            if odd
-            else "Winners share a pot, less rake and jackpot, equally.",
-            expected=findings.texts(shares),
-            posted=findings.texts(posted),
-        )
-
-
-def _differ_by_units(shares: Sequence[int], posted: Sequence[int]) -> bool:
-    return all(abs(due - got) <= 1 for due, got in zip(shares, posted, strict=True))
-
-
-def shares_of(hand: Hand, wins: Sequence[Win], net: int, rulebook: Rulebook) -> list[int]:
-    """Divide a pot among its winners, in the order in which they were posted.
-
-    In a hi/lo game ``x_half`` says who won which half; the odd unit between them goes to high.
-    Without it, and where a street was run twice, the shares of several winners depend on cards
-    alone and stand as they were posted, as long as they are the whole pot.
-    Source: K 10.1.1, K 10.8.6.
-    """
-    if not wins:
-        return []
-    halves = {win.x_half for win in wins}
-    if halves == {"high", "low"}:
-        low = net // 2
-        return _by_half(hand, wins, net - low, low, rulebook)
-    if len(wins) > 1 and halves == {None} and _depends_on_cards(hand):
-        posted = [win.win_amount for win in wins]
-        return posted if sum(posted) == net else _equally(hand, wins, net, rulebook)
-    return _equally(hand, wins, net, rulebook)
-
-
-def _depends_on_cards(hand: Hand) -> bool:
-    streets = [round_.street for round_ in hand.rounds]
-    return hand.game in _HALVED or len(streets) != len(set(streets))
-
-
-def _by_half(hand: Hand, wins: Sequence[Win], high: int, low: int, rulebook: Rulebook) -> list[int]:
-    shares = [0] * len(wins)
-    for half, amount in (("high", high), ("low", low)):
-        indices = [index for index, win in enumerate(wins) if win.x_half == half]
-        divided = _equally(hand, [wins[index] for index in indices], amount, rulebook)
-        for index, share in zip(indices, divided, strict=True):
-            shares[index] = share
-    return shares
-
-
-def _equally(hand: Hand, wins: Sequence[Win], net: int, rulebook: Rulebook) -> list[int]:
-    share, odd = divmod(net, len(wins))
-    shares = [share] * len(wins)
-    if odd:
-        turns = odd_turns(hand, rulebook)
-        first = sorted(range(len(wins)), key=lambda index: turns.get(wins[index].player_id, 0))
-        for index in first[:odd]:
-            shares[index] += 1
-    return shares
-
-
-def odd_turns(hand: Hand, rulebook: Rulebook) -> dict[int, int]:
-    """Say in which order players come for odd units: nearest left of the dealer, or dealt first."""
-    game = rulebook.games.get(hand.game)  # type: ignore[call-overload]
-    if game is not None and game.odd_chip == "dealt-first":
-        turns: dict[int, int] = {}
-        for round_ in hand.rounds:
-            for action in round_.actions:
-                if action.action == "Dealt Cards" and action.player_id is not None:
-                    turns.setdefault(action.player_id, len(turns))
-        if len(turns) == len(hand.players):
-            return turns
-    round_table = max(hand.table_size, hand.dealer_seat, *(one.seat for one in hand.players)) + 1
-    return {
-        player.id: (player.seat - hand.dealer_seat - 1) % round_table for player in hand.players
-    }
 
 
 def expected_pots(

@@ -44,7 +44,7 @@ def value(cards: Sequence[int]) -> int:
 
 def strength(cards: Sequence[int]) -> int:
     """Rank the best five of five to seven cards; the highest wins."""
-    return WEAKEST + 1 - int(evaluate_cards(*cards))
+    return WEAKEST + 1 - value(cards)
 
 
 def strength_of_two_and_three(own: Sequence[int], board: Sequence[int]) -> int:

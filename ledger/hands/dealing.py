@@ -1,0 +1,278 @@
+"""Which cards each player has and what lies on the board, as a hand was posted.
+
+What a post leaves out is not known and no fault: a player's cards that were never shown, the
+cards face down of a stud hand, whole streets. ``??`` stands for such a card.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ledger.hands.contributions import Contribution, Tally
+from ledger.hands.deck import UNKNOWN
+from ledger.hands.games import NO_STREET, GamePlay, Street
+from ledger.hands.ohh import Hand, Round
+from ledger.rulebooks.play import GameRules
+from ledger.rulebooks.values import CardCode
+
+
+class Fault(NamedTuple):
+    """What cannot be in the cards that were posted."""
+
+    code: CardCode
+    where: str
+    message: str
+    expected: Any
+    posted: Any
+
+
+class Cards(msgspec.Struct, gc=False):
+    """The cards of a hand; players by their ids in the hand.
+
+    ``own`` are each player's cards, of draw games those that he held in the end and did not fold.
+    ``up`` are his cards that lie face up, in dealing order. There are two ``boards`` when a street
+    was run twice; ``on_board`` are the cards of all of them. ``faulty`` are players whose cards
+    cannot be what was posted, ``seen`` cards that went through somebody's hands. ``shared``: the
+    board's card is everybody's seventh.
+    """
+
+    own: dict[int, list[str]] = {}
+    up: dict[int, list[str]] = {}
+    boards: list[list[str]] = []
+    on_board: list[str] = []
+    shared: bool = False
+    seen: set[str] = set()
+    faulty: set[int] = set()
+    board_faulty: bool = False
+    faults: list[Fault] = []
+
+    def add_fault(self, fault: Fault, player: int | None = None) -> None:
+        """Note what is wrong, and with whose cards; None for the board's."""
+        self.faults.append(fault)
+        if player is None:
+            self.board_faulty = True
+        else:
+            self.faulty.add(player)
+
+
+def read_dealt(hand: Hand, play: GamePlay, rules: GameRules, tally: Tally) -> Cards:
+    """Read the cards of a game without draws."""
+    cards = _read_plain(hand, play) if play.dealt_at_once else None
+    return cards or _Reader(hand, play, rules, tally).read()
+
+
+def _read_plain(hand: Hand, play: GamePlay) -> Cards | None:
+    """Read a hand of hold'em or Omaha in which nothing is left out or odd; None for any other.
+
+    Nine hands of ten are such hands, and this takes half the time.
+    """
+    own: dict[int, list[str]] = {}
+    board: list[str] = []
+    for round_ in hand.rounds:
+        laid: Any = round_.cards
+        if laid is not None:
+            street = play.by_name.get(round_.street, NO_STREET)
+            if len(laid) != street.board or play.board_before[street.name] != len(board):
+                return None
+            board = board + laid
+        for action in round_.actions:
+            cards: Any = action.cards
+            if cards is None:
+                continue
+            player = action.player_id
+            if player in own:
+                if own[player] != cards or action.action == "Dealt Cards":
+                    return None
+            elif action.action != "Dealt Cards" or len(cards) != play.own or board:
+                return None
+            elif player is not None:
+                own[player] = cards
+    return Cards(own=own, boards=[board], on_board=board)
+
+
+class _Reader:
+    def __init__(self, hand: Hand, play: GamePlay, rules: GameRules, tally: Tally) -> None:
+        self.hand = hand
+        self.play = play
+        self.rules = rules
+        self.tally = tally
+        self.cards = Cards()
+        self.folded: dict[int | None, int] = {}
+        """The number of the round in which a player folded."""
+        self.told: dict[int, list[str]] = {}
+        """What players showed, or mucked for others to see."""
+        self.streets_dealt: set[str] = set()
+        self.boards: dict[str, list[list[str]]] = {}
+
+    def read(self) -> Cards:
+        told, at_once = self.told, self.play.dealt_at_once
+        for number, round_ in enumerate(self.hand.rounds):
+            dealt: dict[int, list[str]] = {}
+            for action in round_.actions:
+                cards: Any = action.cards
+                if cards is None:
+                    if not at_once and action.action == "Fold":
+                        self.folded[action.player_id] = number
+                    continue
+                kind, player = action.action, action.player_id
+                if player is not None:
+                    into = dealt if kind == "Dealt Cards" else told
+                    before = into.get(player)
+                    into[player] = cards if before is None else before + _new(kind, before, cards)
+            if round_.cards is not None:
+                self._board(number, round_)
+            if dealt or not at_once:
+                self._deal(number, round_.street, dealt)
+        if told or len(self.tally.finished) > 1:
+            self._show()
+        self._lay_out()
+        return self.cards
+
+    # -- each street -----------------------------------------------------------------------------
+
+    def _deal(self, number: int, name: str, dealt: dict[int, list[str]]) -> None:
+        """Give everyone his cards of a street."""
+        own, up, folded = self.cards.own, self.cards.up, self.folded
+        street = self.play.by_name.get(name, NO_STREET)
+        if name in self.streets_dealt or self._is_shared(street):
+            street = NO_STREET
+        self.streets_dealt.add(name)
+        for player, posted in dealt.items():
+            due = street if folded.get(player, number) >= number else NO_STREET
+            given = posted
+            if len(posted) != due.own:
+                given = self._odd_number(number, player, posted, due)
+            before = own.get(player)
+            own[player] = given if before is None else before + given
+            if due.up:
+                up[player] = up.get(player, []) + given[due.down :]
+        if self.play.dealt_at_once or not street.own:
+            return
+        for who in self.tally.players.values():
+            player = who.player_id
+            if who.dealt and player not in dealt and self._in(who, number):
+                own[player] = own.get(player, []) + [UNKNOWN] * street.own
+                up[player] = up.get(player, []) + [UNKNOWN] * street.up
+
+    def _odd_number(self, number: int, player: int, posted: list[str], street: Street) -> list[str]:
+        """Fill in the cards face down that a post left out; any other number of cards is wrong."""
+        if 0 < street.up == len(posted):
+            return [UNKNOWN] * street.down + posted
+        fault = Fault(
+            "wrong-card-count",
+            f"rounds[{number}].actions",
+            "A player was dealt another number of cards than the game deals on this street.",
+            [{"player": player, "cards": street.own}],
+            [{"player": player, "cards": len(posted)}],
+        )
+        self.cards.add_fault(fault, player)
+        return posted
+
+    def _board(self, number: int, round_: Round) -> None:
+        cards: Any = round_.cards
+        name = round_.street
+        street = self.play.by_name.get(name, NO_STREET)
+        expected = street.board
+        if self._may_be_shared(street):
+            self.cards.shared = True
+            expected = 1 if self._deck_ran_out(number) else 0
+        if len(cards) != expected:
+            fault = Fault(
+                "wrong-card-count",
+                f"rounds[{number}].cards",
+                "Another number of cards lies on the board than the game deals on this street.",
+                expected,
+                len(cards),
+            )
+            self.cards.add_fault(fault)
+        self.boards.setdefault(name, []).append(cards)
+
+    def _may_be_shared(self, street: Street) -> bool:
+        return self.rules.deck_runs_short == "shared-card" and street is self.play.streets[-1]
+
+    def _is_shared(self, street: Street) -> bool:
+        return self.cards.shared and street is self.play.streets[-1]
+
+    def _deck_ran_out(self, number: int) -> bool:
+        """Tell whether too few cards are left for everyone's last card. Source: K 10.7.7."""
+        gone = sum(len(mine) for mine in self.cards.own.values())
+        left = self.rules.deck(self.tally.dealt).cards() - gone
+        still_in = [
+            who for who in self.tally.players.values() if who.dealt and self._in(who, number)
+        ]
+        return left < len(still_in)
+
+    def _in(self, who: Contribution, number: int) -> bool:
+        """Tell whether a player had not folded before a round."""
+        return self.folded.get(who.player_id, number) >= number
+
+    # -- when all is dealt -----------------------------------------------------------------------
+
+    def _show(self) -> None:
+        """Add what players showed, and mark what is missing at a showdown."""
+        own, play = self.cards.own, self.play
+        full = play.own - 1 if self.cards.shared else play.own
+        in_showdown = set()
+        if len(self.tally.finished) > 1:
+            in_showdown = {who.player_id for who in self.tally.finished}
+        for player, shown in self.told.items():
+            mine = own.get(player, [])
+            if mine == shown or player in self.cards.faulty:
+                continue
+            due = full if play.dealt_at_once or player in in_showdown else len(mine)
+            own[player] = join(self.cards, player, mine, shown, due)
+        for player in in_showdown:
+            missing = full - len(own.get(player, ()))
+            if missing > 0:
+                own[player] = own.get(player, []) + [UNKNOWN] * missing
+
+    def _lay_out(self) -> None:
+        """Put the boards together; a street that was not run again lies on both."""
+        laid = self.boards.values()
+        self.cards.on_board = [card for found in laid for one in found for card in one]
+        runs = max([len(found) for found in laid], default=1)
+        if runs == 1:
+            self.cards.boards = [self.cards.on_board]
+            return
+        boards: list[list[str]] = [[] for _ in range(runs)]
+        again = False
+        for street in self.play.streets:
+            found = self.boards.get(street.name, [])
+            again = again or len(found) > 1
+            for run in range(runs):
+                if run < len(found) or (found and not again):
+                    boards[run] += found[min(run, len(found) - 1)]
+                else:
+                    boards[run] += [UNKNOWN] * street.board
+        self.cards.boards = boards
+
+
+def _new(kind: str, before: Sequence[str], cards: Sequence[str]) -> list[str]:
+    """Return what a further action adds: shown again is shown once."""
+    if kind == "Dealt Cards":
+        return list(cards)
+    return [card for card in cards if card not in before]
+
+
+def join(
+    cards: Cards, player: int, mine: Sequence[str], shown: Sequence[str], due: int
+) -> list[str]:
+    """Join what a player was dealt with what he showed, into so many cards."""
+    known = [card for card in mine if card != UNKNOWN]
+    seen = [card for card in shown if card != UNKNOWN]
+    if len(set(seen)) < len(seen):
+        message = "A player showed a card twice."
+        cards.add_fault(Fault("duplicate-card", "rounds", message, None, list(shown)), player)
+    known += [card for card in seen if card not in known]
+    count = max(len(known), len(shown))
+    if count > due:
+        fault = Fault(
+            "wrong-card-count",
+            "rounds",
+            "A player showed other cards than he was dealt, or too many.",
+            [{"player": player, "cards": due}],
+            [{"player": player, "cards": count}],
+        )
+        cards.add_fault(fault, player)
+    return known + [UNKNOWN] * (due - len(known))
