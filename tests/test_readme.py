@@ -20,6 +20,7 @@ END_OF_COMMAND: Final = "\x1e"
 CHANGING: Final = (
     (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UUID"),
     (r"\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)", "INSTANT"),
+    (r"\b20\d\d-\d\d-\d\d( \d\d:\d\d(:\d\d)?)?\b", "DATE"),
     (r"\b([0-9a-f]{64}|[0-9a-f]{32})\b", "DIGEST"),
     (r"\beyJ[\w.-]+", "TOKEN"),
     (r"127\.0\.0\.1:\d+", "ADDRESS"),
@@ -77,6 +78,7 @@ def run(found: list[Block], folder: Path, served: Serving) -> list[str]:
             **inherited,
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "CARDROOM_DATA_DIR": str(served.data_dir),
+            "CARDROOM_PORT": str(served.port),
             "COLUMNS": "100",
         },
         stdin=subprocess.DEVNULL,
