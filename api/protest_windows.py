@@ -77,8 +77,8 @@ class WindowsAnswer(Told):
     protest_windows: list[WindowRow]
     at_stake: list[StakeRow] | None = Field(
         description="Of the whole list, on the first page of what closes in a range of time. Null "
-        "on others, and where transactions under other rules happened on the same days: the "
-        "totals do not tell them apart, the rows do."
+        "on others, with `state`, and where transactions under other rules happened on the same "
+        "days: the totals do not tell them apart, the rows do."
     )
     cursor: str | None
 

@@ -951,7 +951,8 @@ PROTEST_WINDOWS: Final = View(
         "window_days": "How many days after its own the window is open.",
         "window_zone": "The zone in which the days are counted.",
         "closes_at": "The first instant at which it can be protested no more. NULL: never open, or"
-        " open until the table's next hand ends.",
+        " open until the table's next hand ends. By the database's time zone data; what counts is"
+        " the ledger's, which 'cardroom check' compares it with.",
     },
 )
 
