@@ -86,7 +86,7 @@ def desk(role: str, url: str | None, as_whom: str | None) -> Iterator[Desk]:
     token = os.environ.get("CARDROOM_TOKEN")
     if url is not None and not token:
         raise DeskProblem("CARDROOM_TOKEN is needed for another server")
-    settings = configuration.Settings() if token else _installed()
+    settings = configuration.stated() if token else _installed()
     client = Client(url or _local(settings), token or _token(settings, role, as_whom), name="desk")
     try:
         yield Desk(client, url or _local(settings))
@@ -106,7 +106,7 @@ def told(answer: Answer) -> str:
 
 def _installed() -> configuration.Settings:
     """Read the settings of the installation here, and make none where there is none."""
-    settings = configuration.Settings()
+    settings = configuration.stated()
     kept = settings.data_dir / "jwt.key"
     if settings.jwt_key is None and settings.database_url is None and not kept.exists():
         raise DeskProblem(
