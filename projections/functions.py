@@ -26,7 +26,10 @@ Otherwise an account's own entries are added up.
 
 
 class Function(NamedTuple):
-    """A function: its arguments and result as they are declared, its body, what it answers."""
+    """A function: its arguments and result as they are declared, its body, what it answers.
+
+    ``settings`` hold while it runs, whoever calls it: compiling a plan would take longer than that.
+    """
 
     name: str
     arguments: str
@@ -34,6 +37,7 @@ class Function(NamedTuple):
     language: str
     body: str
     comment: str
+    settings: str = ""
 
 
 _INSTANT: Final = "at_position bigint, occurred_until timestamptz DEFAULT NULL"
@@ -162,6 +166,7 @@ BEGIN
 END
     """,
     f"What each component adds up to, {_MEANING}; components without any are left out.",
+    "SET jit = off",
 )
 
 COMPONENTS_AS_OF: Final = Function(
@@ -182,6 +187,7 @@ COMPONENTS_AS_OF: Final = Function(
 
 # Entries before some position all happened by then, those after another all later. Between the two
 # an account's entries are looked through; before them its running balance is what they add up to.
+# How many accounts are asked for decides how: no plan is made for all cases.
 ACCOUNTS_AS_OF: Final = Function(
     "accounts_as_of",
     f"{_INSTANT}, accounts integer[] DEFAULT NULL",
@@ -208,8 +214,13 @@ BEGIN
         open_from := least(coalesce(open_from, upto + 1), upto + 1);
         open_to := least(coalesce(open_to, 0), upto);
         IF open_to - open_from > {apart} THEN
-            alone := ARRAY(SELECT min(account) FROM book.accounts GROUP BY component_id
-                           HAVING count(*) = 1);
+            alone := ARRAY(
+                SELECT account FROM book.accounts a
+                 WHERE player IS NULL AND table_id IS NULL
+                   AND (accounts IS NULL OR account = ANY (accounts))
+                   AND NOT EXISTS (SELECT FROM book.accounts other
+                                    WHERE other.component_id = a.component_id
+                                      AND other.account <> a.account));
         END IF;
     END IF;
     RETURN QUERY
@@ -223,10 +234,11 @@ BEGIN
         SELECT e.balance_minor AS held FROM book.lines e
          WHERE e.account = a.account AND e.position < open_from
          ORDER BY e.position DESC, e.line DESC LIMIT 1) AS before ON true
-      LEFT JOIN LATERAL (
-        SELECT sum(e.amount_minor) AS held FROM book.lines e
-         WHERE e.account = a.account AND e.position BETWEEN open_from AND open_to
-           AND e.occurred_at <= occurred_until) AS open ON true
+      LEFT JOIN (
+        SELECT e.account, sum(e.amount_minor) AS held FROM book.lines e
+         WHERE e.position BETWEEN open_from AND open_to AND e.occurred_at <= occurred_until
+           AND (accounts IS NULL OR e.account = ANY (accounts)) AND e.account <> ALL (alone)
+         GROUP BY e.account) AS open ON open.account = a.account
      WHERE a.first_position <= upto AND (accounts IS NULL OR a.account = ANY (accounts))
        AND a.account <> ALL (alone) AND coalesce(before.held, open.held) IS NOT NULL;
     IF cardinality(alone) > 0 THEN
@@ -238,12 +250,13 @@ BEGIN
                a.first_position
           FROM book.sums_as_of(at_position, occurred_until) s
           JOIN book.accounts a USING (component_id)
-         WHERE a.account = ANY (alone) AND (accounts IS NULL OR a.account = ANY (accounts));
+         WHERE a.account = ANY (alone);
     END IF;
 END
     """,
     f"The view accounts, {_MEANING}; accounts without any are left out. accounts: the numbers of"
     " those asked for (NULL: all).",
+    "SET plan_cache_mode = force_custom_plan SET jit = off",
 )
 
 

@@ -186,9 +186,12 @@ def _let_auditors_read(cursor: Cursor) -> None:
 
 def _create(cursor: Cursor, function: Function) -> None:
     cursor.execute(
-        sql.SQL("CREATE FUNCTION {}({}) RETURNS {} LANGUAGE {} STABLE PARALLEL SAFE AS {}").format(
+        sql.SQL(
+            "CREATE FUNCTION {}({}) RETURNS {} LANGUAGE {} STABLE PARALLEL SAFE {} AS {}"
+        ).format(
             _name(function),
-            *map(sql.SQL, (function.arguments, function.returns, function.language)),
+            *map(sql.SQL, function[1:4]),
+            sql.SQL(function.settings),
             sql.Literal(function.body),
         )
     )
