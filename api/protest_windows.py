@@ -86,6 +86,8 @@ class WindowsAnswer(Told):
 class _Range(NamedTuple):
     closing_from: datetime
     closing_before: datetime
+    asked: dict[str, Any] | None = None
+    """How it was asked for, if it moves on with the clock."""
 
 
 @router.get(
@@ -121,7 +123,7 @@ def list_protest_windows(
     """
     moment = at or now()
     whose = _whose(request, caller, player, partner)
-    within = _range(moment, player, closing_within_days, closing_from, closing_before)
+    within = _range(at, player, closing_within_days, closing_from, closing_before)
     edge = edge_of(request)
     edge.reads.record(
         caller, "protest-windows", _subject(whose), request.scope["request_id"], now()
@@ -147,7 +149,13 @@ def list_protest_windows(
     if within is not None and paging.cursor is None and state is None:
         with reading(request, asked) as again:
             pinned = again.as_of._replace(position=listed.position)
-            stakes = protests.at_stake(again.at, whose, **within._asdict(), known=pinned)
+            stakes = protests.at_stake(
+                again.at,
+                whose,
+                closing_from=within.closing_from,
+                closing_before=within.closing_before,
+                known=pinned,
+            )
     return respond(
         {
             "at": moment,
@@ -181,7 +189,7 @@ def _whose(request: Request, caller: Caller, player: str | None, partner: str | 
 
 
 def _range(
-    moment: datetime,
+    at: datetime | None,
     player: str | None,
     days: int | None,
     closing_from: datetime | None,
@@ -191,8 +199,10 @@ def _range(
     if closing_from is None and closing_before is None:
         if days is None and player is not None:
             return None
+        begins, days = at or now(), days or SOON_DAYS
         try:
-            return _Range(moment, moment + timedelta(days=days or SOON_DAYS))
+            ends = begins + timedelta(days=days)
+            return _Range(begins, ends, {"days": days} if at is None else None)
         except OverflowError:
             raise Problem("invalid-value", "beyond the calendar", field="at") from None
     if days is not None:
@@ -221,7 +231,14 @@ def _listed(
             cursor=cursor,
         )
     return protests.closing(
-        read.at, whose, **within._asdict(), known=read.as_of, limit=limit, cursor=cursor
+        read.at,
+        whose,
+        closing_from=within.closing_from,
+        closing_before=within.closing_before,
+        known=read.as_of,
+        limit=limit,
+        cursor=cursor,
+        asked=within.asked,
     )
 
 

@@ -120,10 +120,14 @@ def test_days_are_counted_from_the_instant_asked_for(played: Room) -> None:
     assert len(windows(played, closing_within_days=32)["protest_windows"]) == 4
 
 
-def test_pages_lead_through_everything_once(played: Room) -> None:
-    whole = windows(played, **IN_MAY)["protest_windows"]
+@pytest.mark.parametrize(
+    "asked", [IN_MAY, {"at": CLOSES, "closing_within_days": 3}, {"closing_within_days": 40}]
+)
+def test_pages_lead_through_everything_once(played: Room, asked: dict[str, Any]) -> None:
+    whole = windows(played, **asked)["protest_windows"]
+    assert len(whole) > 3
     paged: list[Any] = []
-    query: dict[str, Any] = {"limit": 1, **IN_MAY}
+    query: dict[str, Any] = {"limit": 1, **asked}
     while True:
         found = windows(played, **query)
         paged += found["protest_windows"]

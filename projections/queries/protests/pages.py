@@ -1,8 +1,8 @@
 """Pages of windows: of a player's own transactions, and of what closes in a range of time."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
 from projections import cursors
@@ -103,15 +103,19 @@ def closing(
     known: "AsOf",
     limit: int = 100,
     cursor: str | None = None,
+    asked: Mapping[str, Any] | None = None,
 ) -> Listed:
     """Return a page of the windows that close in a range of time, in the order in which they close.
 
     Those that close together come in the order of the journal. Windows that end with a table's next
     hand close at no hour that could be asked for: they are among the player's own. A page costs a
-    bounded number of looks: it may be short, its cursor leads on. Raises InvalidCursorError.
+    bounded number of looks: it may be short, its cursor leads on. ``asked`` says how the range was
+    asked for where it moves on from page to page, as "the next three days" does.
+    Raises InvalidCursorError.
     """
-    bounds = {"from": closing_from, "before": closing_before, "as of": known.occurred_at}
-    listed = cursors.listing("protest-windows/closing", {**whose._asdict(), **bounds})
+    bounds = asked or {"from": closing_from, "before": closing_before}
+    filters = {**whose._asdict(), **bounds, "as of": known.occurred_at}
+    listed = cursors.listing("protest-windows/closing", filters)
     place, pinned = None, known.position
     if cursor is not None:
         place = cursors.decode(cursor, listed, _CLOSING_KEY)
