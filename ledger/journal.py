@@ -385,31 +385,35 @@ class Journal:
                 outcomes = yield from self._attempt(submissions, intent)
                 self.decisions.count(intent.times_decided)
                 return outcomes
-            except psycopg.errors.UniqueViolation as error:
-                # Another process recorded one of these requests between look-up and append.
-                log.info("append-conflict", error=str(error))
-                self._forget()
             except _LOST as error:
                 log.warning("database-lost", error=str(error), commands=len(submissions))
                 self._forget()
                 yield Disconnect()
             except psycopg.Error as error:
                 self._forget()
-                yield Disconnect()
-                if len(submissions) > 1:
-                    # One bad item must not fail the others: each by itself, in order.
-                    each: list[Outcome] = []
-                    for submission in submissions:
-                        each += yield from self._persist([submission], Intent([submission]))
-                    return each
-                log.exception("append-failed", error=str(error))
-                return [_failed("internal-error", "The request could not be stored.", 0)]
+                if not isinstance(error, psycopg.errors.UniqueViolation) or intent.draft is None:
+                    yield Disconnect()
+                    return (yield from self._one_by_one(submissions, error))
+                # Another process recorded one of these requests between look-up and append.
+                log.info("append-conflict", error=str(error))
             if time.monotonic() > deadline:
                 message = "The database does not answer; send the same request again."
                 return [_failed("database-unavailable", message, 0)] * len(submissions)
             intent.draft = None
             yield Pause(pause)
             pause = min(2 * pause, 1.0)
+
+    def _one_by_one(
+        self, submissions: list[Submission], error: psycopg.Error
+    ) -> Steps[list[Outcome]]:
+        """Carry out each by itself, in order: one that cannot be stored fails no other."""
+        if len(submissions) == 1:
+            log.error("append-failed", error=str(error))
+            return [_failed("internal-error", "The request could not be stored.", 0)]
+        each: list[Outcome] = []
+        for submission in submissions:
+            each += yield from self._persist([submission], Intent([submission]))
+        return each
 
     def _attempt(self, submissions: list[Submission], intent: Intent) -> Steps[list[Outcome]]:
         """Append a draft; without one that still holds, decide with the lock held.
