@@ -137,7 +137,7 @@ def _first_page(rng: Random, about: Subjects) -> str:
             f"/v1/entries?event={event}",
             f"/v1/entries?occurred_from={_text(at)}&order=oldest-first",
             f"/v1/entries?player={player}&occurred_before={_text(at)}",
-            f"/v1/tables/{table}/days",
+            f"/v1/tables/{table}/days?first={at.date()}&last={at.date() + timedelta(days=7)}",
             "/v1/tables",
             "/v1/bankrolls",
             f"/v1/bankrolls?partner={partner}",
