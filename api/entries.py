@@ -11,7 +11,7 @@ from api.as_of import AsOfAsked, At, Instant, Told, reading
 from api.auth import Caller, Scope, needs
 from api.clock import now
 from api.edge import LedgerRoute, PlayerId, edge_of
-from api.links import Known
+from api.links import Known, Links
 from api.listing import Listed
 from api.positions import Paged, Reached
 from api.rows import row_model, shown
@@ -136,16 +136,23 @@ def list_entries(
                 newest_first=order == "newest-first",
             )
         read = read.at_page(found.position)
-        rows = [entry(caller, read.known, row) for row in found.rows]
-        return Listed(rows, found.cursor, read)
+        known = None if csv.wanted(request) else read.known
+        return Listed([entry(caller, known, row) for row in found.rows], found.cursor, read)
 
     return listing.answer(request, paging, "entries", EntryRow, page)
 
 
-def entry(caller: Caller, known: Known, row: Row) -> dict[str, Any]:
-    """Show an entry with the links from it, and the number of its hand."""
+def entry(caller: Caller, known: Known | None, row: Row) -> dict[str, Any]:
+    """Show an entry and the number of its hand; with links, when there is a place for them."""
     game_number = links.game_number_of(row["stream"], row["request_id"])
-    found = links.allowed(
+    found = None if known is None else _links(caller, known, row, game_number)
+    answer = shown(row, without=_INTERNAL, renamed=RENAMED, links=found)
+    answer["hand"] = game_number
+    return answer
+
+
+def _links(caller: Caller, known: Known, row: Row, game_number: str | None) -> Links:
+    return links.allowed(
         caller,
         event=links.event(row["position"]),
         hand=links.hand(game_number),
@@ -159,9 +166,6 @@ def entry(caller: Caller, known: Known, row: Row) -> dict[str, Any]:
         if game_number is None
         else known.entries(hand=game_number),
     )
-    answer = shown(row, without=_INTERNAL, renamed=RENAMED, links=found)
-    answer["hand"] = game_number
-    return answer
 
 
 def _subject(caller: Caller, player: str | None, account: str | None) -> str:

@@ -348,7 +348,7 @@ class _Sheets:
             self._accounts = found.accounts
         rows = chain(
             (self._balance("opening", row) for row in found.accounts or ()),
-            ({**entry(self._caller, read.known, row), "row": "line"} for row in found.lines),
+            ({**entry(self._caller, None, row), "row": "line"} for row in found.lines),
             self._closing(found),
         )
         return csv.Sheet(rows, read.as_of.position, found.cursor)
