@@ -22,6 +22,7 @@ from psycopg.sql import SQL, Identifier, Literal
 from ops.embedded import (
     ADMIN,
     DATABASE,
+    STOP_SECONDS,
     DatabaseProblem,
     EmbeddedPostgres,
     programs,
@@ -113,10 +114,16 @@ class RecoveringPostgres(EmbeddedPostgres):
 
     def recovered(self) -> bool:
         """Tell whether it has reached its target, or the end, and now writes by itself."""
-        if self.poll() is not None:
-            raise RecoveryFailed(f"PostgreSQL ended while it recovered: {self._last_words()}")
-        with psycopg.connect(self.dsn(database="postgres")) as connection:
-            row = connection.execute("SELECT pg_is_in_recovery()").fetchone()
+        try:
+            with psycopg.connect(self.dsn(database="postgres")) as connection:
+                row = connection.execute("SELECT pg_is_in_recovery()").fetchone()
+        except psycopg.OperationalError:
+            if self.process is None:
+                raise
+            self.process.wait(STOP_SECONDS)
+            raise RecoveryFailed(
+                f"PostgreSQL ended while it recovered: {self._last_words()}"
+            ) from None
         return row == (False,)
 
     def wait_until_recovered(self, look: Callable[[str], None]) -> None:

@@ -93,10 +93,13 @@ def take(
     with _alone(folder / "lock"), source(settings) as found:
         for left in folder.glob(f"*{PARTIAL}"):
             shutil.rmtree(left)
-        if found.server is None:
-            return _Taking(settings, folder, found, with_keys, tell).run(keep)
-        with _alone(found.server.home / "backups.lock"):
-            return _Taking(settings, folder, found, with_keys, tell).run(keep)
+        try:
+            if found.server is None:
+                return _Taking(settings, folder, found, with_keys, tell).run(keep)
+            with _alone(found.server.home / "backups.lock"):
+                return _Taking(settings, folder, found, with_keys, tell).run(keep)
+        except psycopg.OperationalError as error:
+            raise BackupFailed(f"The server went away: {error}") from None
 
 
 def refuse_without_installation(settings: Settings) -> None:
@@ -116,7 +119,11 @@ def source(settings: Settings) -> Iterator[Source]:
             yield Source(server.dsn(ADMIN), programs(), server)
         return
     for dsn in (configured.owner, configured.application):
-        with psycopg.connect(dsn) as connection:
+        try:
+            connection = psycopg.connect(dsn)
+        except psycopg.OperationalError as error:
+            raise BackupFailed(f"The database cannot be reached: {error}") from None
+        with connection:
             row = connection.execute(
                 "SELECT rolreplication OR rolsuper FROM pg_roles WHERE rolname = current_user"
             ).fetchone()
