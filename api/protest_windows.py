@@ -90,6 +90,13 @@ class _Range(NamedTuple):
     """How it was asked for, if it moves on with the clock."""
 
 
+class _Page(NamedTuple):
+    read: Reading
+    rows: Sequence[dict[str, Any]]
+    cursor: str | None
+    stakes: Sequence[dict[str, Any]] | None
+
+
 @router.get(
     "/protest-windows",
     response_model=WindowsAnswer,
@@ -129,40 +136,32 @@ def list_protest_windows(
         caller, "protest-windows", _subject(whose), request.scope["request_id"], now()
     )
 
-    def page(cursor: str | None, limit: int) -> tuple[Reading, protests.Listed, list[Any]]:
+    def page(cursor: str | None, limit: int, *, summed: bool = False) -> _Page:
         with reading(request, asked) as read:
             listed = _listed(read, whose, within, limit, cursor)
+            # At the same instant as the page: what is posted meanwhile is in neither.
+            stakes = _at_stake(read, whose, within) if summed else None
         read = read.at_page(listed.position)
         kept = [one for one in listed.windows if state in (None, state_of(one, moment))]
-        return read, listed, _Shown(request, caller, read, moment).rows(kept)
+        rows = _Shown(request, caller, read, moment).rows(kept)
+        return _Page(read, rows, listed.cursor, stakes)
 
     if csv.wanted(request):
         csv.whole(request)
 
         def sheet(cursor: str | None) -> csv.Sheet:
-            _, listed, rows = page(cursor, csv.PAGE)
-            return csv.Sheet(rows, listed.position, listed.cursor)
+            found = page(cursor, csv.PAGE)
+            return csv.Sheet(found.rows, found.read.as_of.position, found.cursor)
 
         return csv.respond("protest_windows", WindowRow, sheet)
-    read, listed, rows = page(paging.cursor, paging.limit)
-    stakes = None
-    if within is not None and paging.cursor is None and state is None:
-        with reading(request, asked) as again:
-            pinned = again.as_of._replace(position=listed.position)
-            stakes = protests.at_stake(
-                again.at,
-                whose,
-                closing_from=within.closing_from,
-                closing_before=within.closing_before,
-                known=pinned,
-            )
+    found = page(paging.cursor, paging.limit, summed=paging.cursor is None and state is None)
     return respond(
         {
             "at": moment,
-            "protest_windows": rows,
-            "at_stake": None if stakes is None else [worded(one._asdict()) for one in stakes],
-            "cursor": listed.cursor,
-            **read.told(),
+            "protest_windows": found.rows,
+            "at_stake": found.stakes,
+            "cursor": found.cursor,
+            **found.read.told(),
         }
     )
 
@@ -240,6 +239,22 @@ def _listed(
         cursor=cursor,
         asked=within.asked,
     )
+
+
+def _at_stake(
+    read: Reading, whose: Whose, within: _Range | None
+) -> Sequence[dict[str, Any]] | None:
+    """Add up what is at stake in a range; None where that cannot be said, or none was asked for."""
+    if within is None:
+        return None
+    stakes = protests.at_stake(
+        read.at,
+        whose,
+        closing_from=within.closing_from,
+        closing_before=within.closing_before,
+        known=read.as_of,
+    )
+    return None if stakes is None else [worded(one._asdict()) for one in stakes]
 
 
 class _Shown:
