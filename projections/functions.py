@@ -236,7 +236,8 @@ BEGIN
          ORDER BY e.position DESC, e.line DESC LIMIT 1) AS before ON true
       LEFT JOIN (
         SELECT e.account, sum(e.amount_minor) AS held FROM book.lines e
-         WHERE e.position BETWEEN open_from AND open_to AND e.occurred_at <= occurred_until
+         WHERE occurred_until IS NOT NULL
+           AND e.position BETWEEN open_from AND open_to AND e.occurred_at <= occurred_until
            AND (accounts IS NULL OR e.account = ANY (accounts)) AND e.account <> ALL (alone)
          GROUP BY e.account) AS open ON open.account = a.account
      WHERE a.first_position <= upto AND (accounts IS NULL OR a.account = ANY (accounts))
