@@ -42,13 +42,13 @@ from psycopg.sql import SQL, Identifier, Literal
 
 from ops import launcher
 from ops.backup import archive
-from projections.generations import AUDITOR
 
 MAJOR = "18"
 DATABASE = "cardroom"
 ADMIN = "postgres"
 OWNER = "cardroom_owner"
 APPLICATION = "cardroom_app"
+AUDITOR = "cardroom_auditor"
 
 ELSEWHERE = Path("/var/lib")
 """Where root puts a database that cannot be in the data folder; it survives a restart."""

@@ -14,8 +14,7 @@ import typer
 
 from ops import database
 from ops import settings as configuration
-from ops.embedded import programs
-from projections.generations import AUDITOR
+from ops.embedded import AUDITOR, programs
 
 SHOWN: Final = 1_000
 """Rows of one answer that are shown as a table; --csv gives any number."""

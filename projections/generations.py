@@ -1,6 +1,7 @@
 """Generations of the projections: made beside the live one, shown through views, dropped."""
 
 import hashlib
+from collections.abc import Iterator
 from typing import Any, Final
 
 import psycopg
@@ -142,36 +143,31 @@ def verify(dsn: str) -> None:
 def show(cursor: Cursor, number: int) -> None:
     """Point views and functions at a generation, with their comments and the grants they had."""
     rights = _rights(cursor)
-    for function in cursor.execute(_FUNCTIONS).fetchall():
-        cursor.execute(sql.SQL("DROP FUNCTION {}").format(sql.SQL(function[0])))
-    # In one go, and first the one that every reader begins with: who is in is let finish, and
-    # nobody who has read that one waits for another.
+    functions = [signature for (signature,) in cursor.execute(_FUNCTIONS)]
+    statements = [sql.SQL("DROP FUNCTION {}").format(sql.SQL(name)) for name in functions]
+    # First the one that every reader begins with: who is in is let finish, and nobody who has read
+    # that one waits for another.
     views = sql.SQL(", ").join(map(_name, VIEWS))
-    cursor.execute(sql.SQL("DROP VIEW IF EXISTS {}").format(views))
+    statements.append(sql.SQL("DROP VIEW IF EXISTS {}").format(views))
     for view in VIEWS:
         query = view.query.format(book=book_of(number), number=number, **PLACEHOLDERS)
-        cursor.execute(sql.SQL("CREATE VIEW {} AS {}").format(_name(view), sql.SQL(query)))
-        _comment(cursor, view)
+        statements.append(sql.SQL("CREATE VIEW {} AS {}").format(_name(view), sql.SQL(query)))
+        statements += _comments(view)
     for function in FUNCTIONS:
-        _create(cursor, function)
-    for statement in rights:
-        cursor.execute(statement)
+        statements += _created(function)
+    # In one round trip: readers are waiting.
+    cursor.execute(sql.SQL(";\n").join([*statements, *rights]))
     _let_auditors_read(cursor)
     _describe(cursor, number, f"views {_appearance()}")
 
 
-def _comment(cursor: Cursor, view: View) -> None:
-    """Comment on a view and its columns, in one round trip: readers are waiting."""
-    statements = [
-        sql.SQL("COMMENT ON VIEW {} IS {}").format(_name(view), sql.Literal(view.comment))
-    ]
-    statements += [
-        sql.SQL("COMMENT ON COLUMN {}.{} IS {}").format(
+def _comments(view: View) -> Iterator[sql.Composed]:
+    """Comment on a view and its columns."""
+    yield sql.SQL("COMMENT ON VIEW {} IS {}").format(_name(view), sql.Literal(view.comment))
+    for column, comment in view.columns.items():
+        yield sql.SQL("COMMENT ON COLUMN {}.{} IS {}").format(
             _name(view), sql.Identifier(column), sql.Literal(comment)
         )
-        for column, comment in view.columns.items()
-    ]
-    cursor.execute(sql.SQL("; ").join(statements))
 
 
 def _let_auditors_read(cursor: Cursor) -> None:
@@ -184,21 +180,18 @@ def _let_auditors_read(cursor: Cursor) -> None:
         )
 
 
-def _create(cursor: Cursor, function: Function) -> None:
-    cursor.execute(
-        sql.SQL(
-            "CREATE FUNCTION {}({}) RETURNS {} LANGUAGE {} STABLE PARALLEL SAFE {} AS {}"
-        ).format(
-            _name(function),
-            *map(sql.SQL, function[1:4]),
-            sql.SQL(function.settings),
-            sql.Literal(function.body),
-        )
+def _created(function: Function) -> Iterator[sql.Composed]:
+    """Create a function, with its comment."""
+    yield sql.SQL(
+        "CREATE FUNCTION {}({}) RETURNS {} LANGUAGE {} STABLE PARALLEL SAFE {} AS {}"
+    ).format(
+        _name(function),
+        *map(sql.SQL, function[1:4]),
+        sql.SQL(function.settings),
+        sql.Literal(function.body),
     )
-    cursor.execute(
-        sql.SQL("COMMENT ON FUNCTION {} IS {}").format(
-            _name(function), sql.Literal(function.comment)
-        )
+    yield sql.SQL("COMMENT ON FUNCTION {} IS {}").format(
+        _name(function), sql.Literal(function.comment)
     )
 
 

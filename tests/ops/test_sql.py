@@ -14,11 +14,10 @@ from psycopg.conninfo import make_conninfo
 from typer.testing import CliRunner, Result
 
 from ops.cli import app
-from ops.embedded import OWNER, EmbeddedPostgres
+from ops.embedded import AUDITOR, OWNER, EmbeddedPostgres
 from ops.migrate import migrate
 from ops.sql import table
 from projections import checkpoints, generations, rebuild
-from projections.generations import AUDITOR
 from projections.runner import Projector, connect
 from tests.projections.story import Room, write
 
@@ -127,6 +126,10 @@ def test_an_auditor_reads_every_view_the_events_and_the_proof(folder: Path) -> N
             ).fetchall()
         )
     assert shown == {"default_transaction_read_only": "on", "statement_timeout": "60000"}
+
+
+def test_the_role_that_is_made_is_the_one_that_is_granted_to() -> None:
+    assert generations.AUDITOR == AUDITOR
 
 
 def test_an_auditor_reads_on_after_a_rebuild(folder: Path) -> None:
