@@ -38,6 +38,7 @@ _EVENTS = sa.table(
 ).c
 _KEY = (int, int)
 _MICROSECOND: Final = timedelta(microseconds=1)
+FIRST: Final = datetime.min.replace(tzinfo=UTC)
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
 
 GROUNDED: Final = tuple(
@@ -145,13 +146,12 @@ def look(
     newest_first: bool,
 ) -> tuple[list[Key], Key | None]:
     """Return the keys of a page up to a position, and the key after which the next begins."""
-    window = _window(at, filters, pinned, newest_first=newest_first)
-    if after is not None:
-        window = window.after(after)
-    return _find(at, filters, window, limit)
+    window = window_of(at, filters, pinned, newest_first=newest_first)
+    return find(at, filters, window if after is None else window.after(after), limit)
 
 
-def _window(at: Snapshot, filters: Filters, pinned: int, *, newest_first: bool) -> Window:
+def window_of(at: Snapshot, filters: Filters, pinned: int, *, newest_first: bool) -> Window:
+    """Return the keys between which entries up to a position can be that pass the filters."""
     first, last = filters.position_from or 1, pinned
     if filters.position_before is not None:
         last = min(last, filters.position_before - 1)
@@ -179,23 +179,22 @@ def _window(at: Snapshot, filters: Filters, pinned: int, *, newest_first: bool) 
     return Window((first, -1), (last + 1, -1), newest_first)
 
 
-def within(at: Snapshot, filters: Filters, last: int) -> list[sa.ColumnElement[bool]]:
-    """Return what the filters ask of the lines of accounts, up to a position."""
-    window = _window(at, filters, last, newest_first=False)
-    if window.above >= window.below:
-        return [sa.false()]
+def asked_of_lines(at: Snapshot, filters: Filters, window: Window) -> list[sa.ColumnElement[bool]]:
+    """Return what the filters ask of the lines in a window, whatever their accounts."""
     return [*_within(window), *_of_entry(at, filters)]
 
 
 def recorded_before(at: Snapshot, instant: datetime) -> int:
     """Return the last position that was recorded before an instant."""
+    if instant <= FIRST:
+        return 0
     return as_of.resolve(at, recorded_at=instant - _MICROSECOND).position
 
 
-def _find(
+def find(
     at: Snapshot, filters: Filters, window: Window, limit: int
 ) -> tuple[list[Key], Key | None]:
-    """Return the keys of the page, and the key after which the next one begins."""
+    """Return the keys of a page of a window, and the key after which the next one begins."""
     if window.above >= window.below or filters.accounts == ():
         return [], None
     if filters.hand is not None or filters.request_id is not None:

@@ -7,7 +7,7 @@ occurred time, it is what the lines of the period make of the opening balance.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -18,7 +18,7 @@ from ledger import accounts as chart
 from projections import as_of, cursors
 from projections.as_of import AsOf
 from projections.queries import entries
-from projections.queries.entries import MOST_ACCOUNTS, Filters, Key
+from projections.queries.entries import MOST_ACCOUNTS, Filters, Key, Window
 from projections.reading import BOOK, Row, Snapshot, rows
 from projections.views import DEBIT_SIDES
 
@@ -37,6 +37,7 @@ _OF_ACCOUNT: Final = (
     "currency",
     "network",
     "component",
+    "side",
     "partner",
     "player",
     "table_id",
@@ -112,28 +113,29 @@ def page(
         place = cursors.decode(cursor, listed, _KEY)
         pinned, before = min(place.position, pinned), place.key[2]
         after = (place.key[0], place.key[1])
-    numbers = _accounts_of(at, subject)
-    book = _Book(at, numbers, *_ends(at, period, pinned))
-    filters = _filters(subject, numbers, period)
-    keys, end = entries.look(at, filters, pinned, after, limit, newest_first=False)
+    book = _Book(at, _accounts_of(at, subject), *_ends(at, period, pinned))
+    filters = _filters(subject, period, book)
+    window = entries.window_of(at, filters, pinned, newest_first=False)
+    rest = window if after is None else window.after(after)
+    keys, end = entries.find(at, filters, rest, limit)
     lines = entries.full(at, keys, newest_first=False)
     if period.by_occurred:
         lines = book.run(lines, after)
     sums = _add_up(before, lines)
     accounts, totals = None, None
     if cursor is None:
-        accounts = book.accounts(filters)
+        accounts = book.listed(_summed(at, book.numbers, filters, window))
     if end is None:
         totals = [_total(currency, *sums[currency]) for currency in sorted(sums)]
     onward = None
     if end is not None:
         onward = cursors.encode(cursors.Cursor(listed, pinned, [*end, sums]))
     return Statement(
-        pinned, len(numbers), book.opening, book.closing, accounts, lines, totals, onward
+        pinned, len(book.numbers), book.opening, book.closing, accounts, lines, totals, onward
     )
 
 
-def _accounts_of(at: Snapshot, subject: Subject) -> tuple[int, ...]:
+def _accounts_of(at: Snapshot, subject: Subject) -> Sequence[Row]:
     network = subject.network
     asked = [_ACCOUNTS.network == network]
     if subject.player is not None:
@@ -155,14 +157,22 @@ def _accounts_of(at: Snapshot, subject: Subject) -> tuple[int, ...]:
         asked.append(_ACCOUNTS.code.in_(of))
     if subject.account is not None:
         asked.append(_ACCOUNTS.code == subject.account)
-    statement = sa.select(_ACCOUNTS.account).where(*asked).order_by(_ACCOUNTS.account)
-    return tuple(at.connection.execute(statement).scalars())
+    statement = sa.select(*(_ACCOUNTS[name] for name in _OF_ACCOUNT)).where(*asked)
+    return rows(at, statement.order_by(_ACCOUNTS.account))
 
 
-def _filters(subject: Subject, numbers: tuple[int, ...], period: Period) -> Filters:
-    filters = Filters(network=subject.network, **period._asdict())
-    if len(numbers) <= MOST_ACCOUNTS:
-        return filters._replace(accounts=numbers)
+def _filters(subject: Subject, period: Period, book: "_Book") -> Filters:
+    filters = Filters(network=subject.network)
+    if period.by_occurred:
+        filters = filters._replace(
+            occurred_from=period.occurred_from, occurred_before=period.occurred_before
+        )
+    else:
+        filters = filters._replace(
+            position_from=book.opening.position + 1, position_before=book.closing.position + 1
+        )
+    if len(book.numbers) <= MOST_ACCOUNTS:
+        return filters._replace(accounts=book.numbers)
     # Too many to merge: they are looked for block by block.
     return filters._replace(
         player=subject.player, table_id=subject.table_id, partner=subject.partner
@@ -172,9 +182,12 @@ def _filters(subject: Subject, numbers: tuple[int, ...], period: Period) -> Filt
 def _ends(at: Snapshot, period: Period, pinned: int) -> tuple[AsOf, AsOf]:
     """Return as of when the period opens and closes."""
     if period.by_occurred:
-        began, ended = period.occurred_from, period.occurred_before
-        opening = AsOf(0) if began is None else AsOf(pinned, began - _MICROSECOND)
-        return opening, AsOf(pinned, None if ended is None else ended - _MICROSECOND)
+        opening = AsOf(0)
+        if period.occurred_from is not None:
+            opening = _happened_before(pinned, period.occurred_from)
+        if period.occurred_before is None:
+            return opening, AsOf(pinned)
+        return opening, _happened_before(pinned, period.occurred_before)
     first, last = 1, pinned
     if period.position_from is not None:
         first = period.position_from
@@ -189,37 +202,34 @@ def _ends(at: Snapshot, period: Period, pinned: int) -> tuple[AsOf, AsOf]:
     return AsOf(min(max(first - 1, 0), last)), AsOf(last)
 
 
+def _happened_before(pinned: int, instant: datetime) -> AsOf:
+    return AsOf(pinned, instant - _MICROSECOND) if instant > entries.FIRST else AsOf(0)
+
+
 class _Book:
     """What the accounts of a statement held as of its ends, and in between."""
 
-    def __init__(self, at: Snapshot, numbers: Sequence[int], opening: AsOf, closing: AsOf) -> None:
+    def __init__(self, at: Snapshot, accounts: Sequence[Row], opening: AsOf, closing: AsOf) -> None:
         self._at = at
-        self._numbers = numbers
+        self._accounts = {row["account"]: row for row in accounts}
+        self.numbers = tuple(self._accounts)
         self.opening = opening
         self.closing = closing
 
-    def accounts(self, filters: Filters) -> list[Row]:
+    def listed(self, sums: Mapping[int, tuple[int, int, int]] | None) -> list[Row]:
         """Return the accounts that held something, or changed, with what they held."""
-        opening = _balances(self._at, self._numbers, self.opening)
-        closing = _balances(self._at, self._numbers, self.closing)
-        sums = _summed(self._at, self._numbers, filters, self.closing.position)
-        found = rows(
-            self._at,
-            sa.select(*(_ACCOUNTS[name] for name in _OF_ACCOUNT))
-            .where(_ACCOUNTS.account == _any([*closing.keys() | opening.keys()]))
-            .order_by(_ACCOUNTS.account),
-        )
+        opening = _balances(self._at, self.numbers, self.opening)
+        closing = _balances(self._at, self.numbers, self.closing)
         listed: list[Row] = []
-        for row in found:
-            number = row["account"]
+        for number in sorted(opening.keys() | closing.keys()):
             before, then = opening.get(number, 0), closing.get(number, 0)
-            lines, debit, credit = (
-                (None, None, None) if sums is None else sums.get(number, (0, 0, 0))
-            )
+            lines, debit, credit = None, None, None
+            if sums is not None:
+                lines, debit, credit = sums.get(number, (0, 0, 0))
             if before or then or lines or lines is None:
                 listed.append(
                     {
-                        **row,
+                        **self._accounts[number],
                         "opening_minor": before,
                         "lines": lines,
                         "debit_minor": debit,
@@ -236,11 +246,10 @@ class _Book:
         if after is not None:
             for number, change in self._changed(numbers, after).items():
                 held[number] += change
-        signs = _signs(self._at, numbers)
         shown: list[Row] = []
         for row in lines:
             number = row["account"]
-            held[number] += signs[number] * (row["debit_minor"] - row["credit_minor"])
+            held[number] += self._sign(number) * (row["debit_minor"] - row["credit_minor"])
             shown.append({**row, "balance_minor": held[number]})
         return shown
 
@@ -256,7 +265,6 @@ class _Book:
             self._at, numbers, self.opening._replace(position=min(known, self.opening.position))
         )
         changed = {number: ended.get(number, 0) - began.get(number, 0) for number in numbers}
-        signs = _signs(self._at, numbers)
         asked = [_LINES.position == position, _LINES.line <= line, _LINES.account == _any(numbers)]
         if self.opening.occurred_at is not None:
             asked.append(_LINES.occurred_at > self.opening.occurred_at)
@@ -264,8 +272,12 @@ class _Book:
             asked.append(_LINES.occurred_at <= self.closing.occurred_at)
         statement = sa.select(_LINES.account, _LINES.amount_minor).where(*asked)
         for number, amount in self._at.connection.execute(statement):
-            changed[number] += signs[number] * amount
+            changed[number] += self._sign(number) * amount
         return changed
+
+    def _sign(self, number: int) -> int:
+        """Return 1 for an account that a debit raises, -1 for one that it lowers."""
+        return 1 if self._accounts[number]["side"] in DEBIT_SIDES else -1
 
 
 def _balances(at: Snapshot, numbers: Sequence[int], known: AsOf) -> dict[int, int]:
@@ -277,20 +289,13 @@ def _balances(at: Snapshot, numbers: Sequence[int], known: AsOf) -> dict[int, in
     return {number: balance for number, balance in at.connection.execute(statement)}
 
 
-def _signs(at: Snapshot, numbers: Sequence[int]) -> dict[int, int]:
-    """Return 1 for accounts that a debit raises, -1 for those that it lowers."""
-    statement = sa.select(_ACCOUNTS.account, _ACCOUNTS.side).where(
-        _ACCOUNTS.account == _any(numbers)
-    )
-    found = at.connection.execute(statement)
-    return {number: 1 if side in DEBIT_SIDES else -1 for number, side in found}
-
-
 def _summed(
-    at: Snapshot, numbers: Sequence[int], filters: Filters, last: int
+    at: Snapshot, numbers: Sequence[int], filters: Filters, window: Window
 ) -> dict[int, tuple[int, int, int]] | None:
     """Return lines, debits and credits of each account; None when there are too many to sum."""
-    within = entries.within(at, filters, last)
+    if window.above >= window.below:
+        return {}
+    within = entries.asked_of_lines(at, filters, window)
     each = sa.func.unnest(_array(numbers)).table_valued("number").render_derived("each")
     some = (
         sa.select(_LINES.account, _LINES.amount_minor)

@@ -72,6 +72,9 @@ def adds_up(found: list[dict[str, Any]]) -> None:
         {"occurred_from": "2013-05-01T00:00:00Z", "occurred_before": "2013-05-02T00:00:00Z"},
         {"occurred_from": "2013-05-02T00:00:00+02:00"},
         {"occurred_before": "2013-05-01T20:15:00Z"},
+        {"occurred_from": "0001-01-01T00:00:00Z", "occurred_before": "9999-12-31T23:59:59.999999Z"},
+        {"occurred_before": "0001-01-01T00:00:00Z"},
+        {"recorded_from": "0001-01-01T00:00:00Z", "recorded_before": "9999-12-31T23:59:59.999999Z"},
         {"position": 30},
     ],
 )
