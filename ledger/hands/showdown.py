@@ -108,15 +108,12 @@ class Showdown:
         ] or entitled
         if len(contenders) < 2:
             return [Part(0, None, tuple(contenders))]
-        parts: list[Part] = []
-        for board in range(len(self.boards)):
-            high = self._high(board, contenders, len(entitled))
-            low = self._low(board, contenders) if self.play.low is not None else None
-            if low is None:
-                parts.append(high)
-            else:
-                parts += (high._replace(half="high"), low)
-        return parts
+        boards = range(len(self.boards))
+        high = [self._high(board, contenders, len(entitled)) for board in boards]
+        if self.play.low is None:
+            return high
+        low = [part for board in boards if (part := self._low(board, contenders)) is not None]
+        return [*[part._replace(half="high") for part in high], *low] if low else high
 
     def name(self, player: int, part: Part) -> str | None:
         """Say in words what a player holds for a part; None when his cards are not known."""

@@ -51,8 +51,8 @@ def a_post(
 
     Players have ids and seats 1, 2, 3 … in the order of ``stacks``; the last one is the dealer.
     An amount that ends with ``!`` is all-in. Cards are written together, ``alice show AhKd``, also
-    those of the board, ``Flop: 2c7d9h``; ``alice discard #2`` says only how many. ``root`` sets
-    further keys of the hand.
+    those of the board, ``Flop: 2c7d9h``; ``alice discard #2`` says only how many. Wins of halves
+    are written ``3.00 high + 1.50 low``. ``root`` sets further keys of the hand.
     """
     ids = {name: number for number, name in enumerate(stacks, 1)}
     hand: dict[str, Any] = {
@@ -88,8 +88,7 @@ def a_post(
                 "amount": Decimal(amount),
                 "rake": Decimal(rake if number == 0 else "0"),
                 "player_wins": [
-                    {"player_id": ids[name], "win_amount": Decimal(won)}
-                    for name, won in wins.items()
+                    _win(ids[name], part) for name, won in wins.items() for part in won.split(" + ")
                 ],
             }
             for number, (amount, wins) in enumerate(pots)
@@ -118,6 +117,12 @@ def _actions(play: str, ids: Mapping[str, int]) -> list[dict[str, Any]]:
             action["is_allin"] = told.endswith("!")
         actions.append(action)
     return actions
+
+
+def _win(player: int, won: str) -> dict[str, Any]:
+    amount, _, half = won.partition(" ")
+    win = {"player_id": player, "win_amount": Decimal(amount)}
+    return {**win, "x_half": half} if half else win
 
 
 def cards(together: str) -> list[str]:
