@@ -34,6 +34,16 @@ as they are then. A person is the subject (`sub`) of his token, whatever his cli
 **Positions.** Every answer names the journal position that it is true for. Reads that rest on
 projections wait for one when asked: `at_least=POSITION&wait_ms=500`.
 
+**As of.** Reads of the books take `position` or `recorded_at`, what was known then, and
+`occurred_at`, what had happened by then; `as_of` in the answer says what it is true for, and
+whether more was asked for than the book has (`clamped`). What cannot be answered so is refused,
+`as-of-not-kept`.
+
+**Links.** Rows carry relative URLs to what is behind them, those that the token may follow.
+
+**CSV.** Where the document names it, `Accept: text/csv` answers the whole list as of one position.
+The last record is `#end,rows=…,position=…`: a file without it is not complete.
+
 **Problems.** Every refusal is `application/problem+json` (RFC 9457) with a stable `code`, the
 `field` at fault, and `retry`: `never`, `after-fix` or `later`.
 """
