@@ -45,7 +45,8 @@ def check_cards(
 
 def _check_twice(hand: Hand, cards: Cards, every: list[str], findings: Findings) -> None:
     twice = {card for card in every if every.count(card) > 1}
-    if not _mark(cards, twice):
+    _mark(cards, twice)
+    if any(fault.code == "duplicate-card" for fault in cards.faults):
         return
     findings.add(
         "duplicate-card",
@@ -68,14 +69,13 @@ def _check_deck(
     )
 
 
-def _mark(cards: Cards, wrong: Collection[str]) -> bool:
-    """Note whose cards cannot be relied on; False when all of them were found faulty before."""
-    players = {player for player, own in cards.own.items() if not set(own).isdisjoint(wrong)}
-    on_board = not set(cards.on_board).isdisjoint(wrong)
-    new = not players <= cards.faulty or (on_board and not cards.board_faulty)
-    cards.faulty |= players
-    cards.board_faulty = cards.board_faulty or on_board
-    return new
+def _mark(cards: Cards, wrong: Collection[str]) -> None:
+    """Note whose cards cannot be relied on."""
+    cards.faulty.update(
+        player for player, own in cards.own.items() if not set(own).isdisjoint(wrong)
+    )
+    if not set(cards.on_board).isdisjoint(wrong):
+        cards.board_faulty = True
 
 
 def _where(hand: Hand, cards: Collection[str]) -> str:

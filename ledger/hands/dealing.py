@@ -174,9 +174,9 @@ class _Reader:
         name = round_.street
         street = self.play.by_name.get(name, NO_STREET)
         expected = street.board
-        if self._may_be_shared(street):
+        if self._may_be_shared(street) and self._deck_ran_out(number):
             self.cards.shared = True
-            expected = 1 if self._deck_ran_out(number) else 0
+            expected = 1
         if len(cards) != expected:
             fault = Fault(
                 "wrong-card-count",
@@ -218,7 +218,7 @@ class _Reader:
             in_showdown = {who.player_id for who in self.tally.finished}
         for player, shown in self.told.items():
             mine = own.get(player, [])
-            if mine == shown or player in self.cards.faulty:
+            if mine == shown or player in self.cards.faulty or _twice(mine):
                 continue
             due = full if play.dealt_at_once or player in in_showdown else len(mine)
             own[player] = join(self.cards, player, mine, shown, due)
@@ -261,7 +261,7 @@ def join(
     """Join what a player was dealt with what he showed, into so many cards."""
     known = [card for card in mine if card != UNKNOWN]
     seen = [card for card in shown if card != UNKNOWN]
-    if len(set(seen)) < len(seen):
+    if _twice(seen):
         message = "A player showed a card twice."
         cards.add_fault(Fault("duplicate-card", "rounds", message, None, list(shown)), player)
     known += [card for card in seen if card not in known]
@@ -276,3 +276,8 @@ def join(
         )
         cards.add_fault(fault, player)
     return known + [UNKNOWN] * (due - len(known))
+
+
+def _twice(cards: Sequence[str]) -> bool:
+    known = [card for card in cards if card != UNKNOWN]
+    return len(set(known)) < len(known)
