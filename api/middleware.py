@@ -128,7 +128,7 @@ class EdgeMiddleware:
         return receive_limited
 
     def _account(self, scope: Scope, status: int, seconds: float) -> None:
-        hot = scope["path"] == HOT
+        hot = scope["path"] == HOT and scope["method"] == "POST"
         route = HOT if hot else getattr(scope.get("route"), "path", "unknown")
         method = scope["method"] if scope["method"] in _METHODS else "other"
         self._metrics.observe(method, route, status, seconds)

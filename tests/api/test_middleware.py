@@ -14,6 +14,7 @@ import pytest
 import structlog
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
+from structlog.testing import capture_logs
 
 from api.metrics import Gauge, Metrics
 from api.middleware import EdgeMiddleware
@@ -27,9 +28,11 @@ def run(
     chunks: Iterable[bytes] = (b"",),
     limit: int = 1000,
     path: str = "/v1/players",
+    method: str = "POST",
+    log_every: int = 1,
 ) -> tuple[int, dict[bytes, bytes], Any]:
     metrics = Metrics(lambda: [])
-    edge = EdgeMiddleware(app, hot=app, metrics=metrics, max_body_bytes=limit, log_every=1)
+    edge = EdgeMiddleware(app, hot=app, metrics=metrics, max_body_bytes=limit, log_every=log_every)
     left = list(chunks)
     sent: list[Any] = []
 
@@ -39,7 +42,7 @@ def run(
     async def send(message: Any) -> None:
         sent.append(message)
 
-    scope = {"type": "http", "method": "POST", "path": path, "headers": list(headers)}
+    scope = {"type": "http", "method": method, "path": path, "headers": list(headers)}
     asyncio.run(edge(scope, receive, send))
     start, body = sent
     return start["status"], dict(start["headers"]), msgspec.json.decode(body["body"] or b"null")
@@ -50,6 +53,15 @@ async def answering(scope: Scope, receive: Receive, send: Send) -> None:
         pass
     await send({"type": "http.response.start", "status": 204, "headers": []})
     await send({"type": "http.response.body", "body": b""})
+
+
+@pytest.mark.parametrize(("method", "lines"), [("POST", 0), ("GET", 1)])
+def test_posted_hands_are_logged_in_samples_and_lists_of_hands_each(
+    method: str, lines: int
+) -> None:
+    with capture_logs() as logged:
+        run(answering, path="/v1/hands", method=method, log_every=2)
+    assert len(logged) == lines
 
 
 @pytest.mark.parametrize("given", [b"abc-1", b"x" * 128])
