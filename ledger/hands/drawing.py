@@ -10,7 +10,7 @@ from typing import Any
 
 from ledger.hands.contributions import Tally
 from ledger.hands.dealing import Cards, Fault, join
-from ledger.hands.deck import UNKNOWN
+from ledger.hands.deck import CARDS, UNKNOWN
 from ledger.hands.games import MOST_DRAWN, NO_STREET, GamePlay, Street
 from ledger.hands.ohh import Action, Hand
 from ledger.rulebooks.play import GameRules
@@ -144,10 +144,11 @@ class _Reader:
         most = MOST_DRAWN if street.draw else 0
         if len(cards) > most:
             self._fault("wrong-card-count", number, player, most, len(cards))
+            cards = cards[:most]
+        self.cards.seen.update(card for card in cards if card != UNKNOWN)
         held = self.held.get(player) or [UNKNOWN] * self.play.own
-        known = [card for card in cards if card != UNKNOWN]
+        known = [card for card in cards if card in CARDS]
         for card in known:
-            self.cards.seen.add(card)
             if card in held:
                 held = _without(held, card)
             elif UNKNOWN in held:
@@ -202,7 +203,7 @@ class _Reader:
                 continue
             mine = self.held.get(player)
             for card in shown:
-                if mine is None or card not in mine:
+                if mine is None or (UNKNOWN in mine and card not in mine):
                     self._reveal(len(self.hand.rounds) - 1, player, card)
             if mine is not None:
                 self.held[player] = join(self.cards, player, mine, shown, self.play.own)
