@@ -206,9 +206,8 @@ class Balances:
         if changed:
             # In order of number: the rows lie in that order, and locks are taken in it.
             changed.sort(key=lambda account: account.number)
-            yield Write(
-                self._set_balances, ([a.number for a in changed], [a.balance for a in changed])
-            )
+            balances = columns((account.number, account.balance) for account in changed)
+            yield Write(self._set_balances, balances)
             for account in changed:
                 account.stored = account.balance
         yield from self._components.writes(work.moved, work.stretches, recorded_day)

@@ -53,12 +53,11 @@ class Signposts:
         kinds = {(stretch.block, kind) for stretch in stretches for kind in stretch.kinds}
         new = sorted(kinds - self._kinds)
         if new:
-            yield Write(self._add_kinds, ([kind for _, kind in new], [block for block, _ in new]))
+            yield Write(self._add_kinds, columns((kind, block) for block, kind in new))
         hours = {(stretch.block, stretch.hour) for stretch in stretches}
         new = sorted(hours - self._hours)
         if new:
-            begins = [begin_of(hour) for _, hour in new]
-            yield Write(self._add_hours, (begins, [block for block, _ in new]))
+            yield Write(self._add_hours, columns((begin_of(hour), block) for block, hour in new))
         self._kinds = {sign for sign in kinds | self._kinds if sign[0] == last_block}
         self._hours = {sign for sign in hours | self._hours if sign[0] == last_block}
         since = (_EPOCH, _MICROSECOND)

@@ -10,7 +10,7 @@ from psycopg import sql
 from ledger import catalogue
 from ledger.core import Event
 from projections.schema import FOLLOWED
-from projections.writes import Write, statement
+from projections.writes import Write, columns, statement
 
 CACHED: Final = 100_000
 """States of one category kept in memory; beyond them all are forgotten and read again."""
@@ -79,16 +79,17 @@ class Streams:
         changed = sorted(self._events)
         if changed:
             encode = msgspec.json.encode
-            yield Write(
-                self._set,
+            rows = (
+                # Of a stream that is kept already the first position is left as it is.
                 (
-                    changed,
-                    [self._positions[stream] for stream in changed],
-                    # Of a stream that is kept already it is left as it is.
-                    [self._firsts[stream] for stream in changed],
-                    [encode(self._states[stream]).decode() for stream in changed],
-                ),
+                    stream,
+                    self._positions[stream],
+                    self._firsts[stream],
+                    encode(self._states[stream]).decode(),
+                )
+                for stream in changed
             )
+            yield Write(self._set, columns(rows))
         self._events, self._positions, self._firsts = {}, {}, {}
         if len(self._states) > CACHED:
             self._states = {}
