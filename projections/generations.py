@@ -37,7 +37,7 @@ def ensure(dsn: str) -> int:
             create(cursor, number)
             show(cursor, number)
         elif is_ours(cursor, number):
-            if f"views {_appearance()}" not in described(cursor, number).split(", "):
+            if not shows_ours(cursor, number):
                 show(cursor, number)
             _let_auditors_read(cursor)  # the role may be younger than the views
         return number
@@ -121,6 +121,11 @@ def described(cursor: Cursor, number: int) -> str:
 def is_ours(cursor: Cursor, number: int) -> bool:
     """Tell whether this code made the generation's tables."""
     return f"definition {definition()}" in described(cursor, number).split(", ")
+
+
+def shows_ours(cursor: Cursor, number: int) -> bool:
+    """Tell whether this code made the views and functions that show the generation."""
+    return f"views {_appearance()}" in described(cursor, number).split(", ")
 
 
 def verify_definition(cursor: Cursor, number: int) -> None:

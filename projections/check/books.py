@@ -9,6 +9,7 @@ from ledger import catalogue
 from projections import checkpoints, generations
 from projections.anchors import Anchor, Noted
 from projections.check.chain import Chain, Checked, Stored
+from projections.check.guards import check_triggers, check_views
 from projections.check.hands import HandCheck
 from projections.check.replay import Replay
 from projections.check.report import Report
@@ -65,7 +66,9 @@ def check(
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
         connection.execute("SET LOCAL jit = off")
-        return Check(connection, against).run(on_progress)
+        report = Check(connection, against).run(on_progress)
+    check_views(dsn, report)
+    return report
 
 
 class Check:
@@ -107,6 +110,7 @@ class Check:
         head = self._report.position
         on_progress("what is written beside them", head)
         self._check_references()
+        check_triggers(self._connection, self._report)
         check_seals(self._connection, self._report, self._noted)
         self._noted.end(self._report)
         self._report.anchors = self._noted.met

@@ -9,7 +9,7 @@ from projections.anchors import Anchor
 from projections.check.books import check
 from projections.check.report import Report
 from projections.rebuild import EVERYTHING
-from tests.projections.check.test_books import AMOUNT, found, plant
+from tests.projections.check.test_books import AMOUNT, found, plant, unguarded
 from tests.projections.story import NETWORK
 
 
@@ -33,8 +33,7 @@ def take_the_newest_away(owner_dsn: str) -> None:
 
 def chain_anew(owner_dsn: str) -> None:
     """Compute every digest again over the rows as they are now."""
-    with psycopg.connect(owner_dsn) as connection:
-        connection.execute("ALTER TABLE journal.commits DISABLE TRIGGER ALL")
+    with psycopg.connect(owner_dsn) as connection, unguarded(connection):
         digest = recorder.FIRST_DIGEST
         for first, last, at, writer in connection.execute(
             "SELECT first_position, last_position, recorded_at, writer FROM journal.commits"
@@ -128,9 +127,7 @@ def answered(books: str) -> str:
 
 
 def beside(owner_dsn: str, statement: str) -> None:
-    with psycopg.connect(owner_dsn) as connection:
-        for table in ("requests", "refused_hands", "seals"):
-            connection.execute(f"ALTER TABLE journal.{table} DISABLE TRIGGER ALL")
+    with psycopg.connect(owner_dsn) as connection, unguarded(connection):
         assert connection.execute(statement).rowcount > 0
 
 
