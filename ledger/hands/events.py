@@ -1,4 +1,4 @@
-"""Facts of a hand: what was posted, staked, returned, awarded, raked and found.
+"""Facts of a hand: what was posted, staked, returned, awarded, raked, found, and done about it.
 
 A hand moves money between the seats of its table, the rake and the jackpot, and nowhere else.
 The postings stand here; the table's own stream only mirrors the net.
@@ -7,7 +7,7 @@ The postings stand here; the table's own stream only mirrors the net.
 import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -204,6 +204,45 @@ class HandContested(Event, frozen=True, kw_only=True):
     differing: tuple[str, ...]
 
 
+class FindingExplained(Event, frozen=True, kw_only=True):
+    """Somebody found out how a finding came about; it stays open, explained.
+
+    ``finding`` counts the hand's findings in the order in which they were filed, from 1. The text
+    names no person: players stand by their ids.
+    """
+
+    NAME = "hand.finding_explained.v1"
+
+    game_number: str
+    finding: int
+    text: str
+
+
+class FindingResolved(Event, frozen=True, kw_only=True):
+    """Somebody decided what becomes of a finding, by one of ``resolving.RESOLUTIONS``.
+
+    ``corrected_by`` is the request that moved the money, where a booking of its own did.
+    """
+
+    NAME = "hand.finding_resolved.v1"
+
+    game_number: str
+    finding: int
+    resolution: str
+    reason: str
+    corrected_by: str | None = None
+
+
+class FindingReopened(Event, frozen=True, kw_only=True):
+    """A resolved finding is open again, as if nothing had been said about it yet."""
+
+    NAME = "hand.finding_reopened.v1"
+
+    game_number: str
+    finding: int
+    reason: str
+
+
 class RefusedHand(Keep, frozen=True, kw_only=True):
     """A hand that was refused, kept so that it can be looked at, and booked when the books allow.
 
@@ -231,7 +270,19 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     JackpotContributed,
     HandFlagged,
     HandContested,
+    FindingExplained,
+    FindingResolved,
+    FindingReopened,
 )
+
+FindingStatus = Literal["open", "explained", "resolved"]
+
+BECOMES: Final[dict[type[Event], FindingStatus]] = {
+    FindingExplained: "explained",
+    FindingResolved: "resolved",
+    FindingReopened: "open",
+}
+"""What becomes of a finding by each event that is about one."""
 
 
 _MOVEMENTS: Final = frozenset(
@@ -243,7 +294,8 @@ _MOVEMENTS: Final = frozenset(
 class HandState(msgspec.Struct, frozen=True, kw_only=True):
     """A booked hand: what its id stands for, and what its first post was answered.
 
-    ``answer`` is what whoever posts the same content again gets, marked as repeated.
+    ``answer`` is what whoever posts the same content again gets, marked as repeated; what is done
+    about its findings later is no part of it. ``findings`` has how each stands.
     """
 
     content_digest: str
@@ -253,6 +305,7 @@ class HandState(msgspec.Struct, frozen=True, kw_only=True):
     dictionary: int
     answer: dict[str, Any]
     contested: tuple[str, ...] = ()
+    findings: tuple[FindingStatus, ...] = ()
 
 
 def evolve(state: HandState | None, event: Event) -> HandState | None:
@@ -271,9 +324,15 @@ def evolve(state: HandState | None, event: Event) -> HandState | None:
     assert state is not None, event
     if isinstance(event, HandFlagged):
         found = [*state.answer["findings"], msgspec.to_builtins(event.finding)]
-        return replace(state, answer={**state.answer, "findings": found})
+        answered = {**state.answer, "findings": found}
+        return replace(state, answer=answered, findings=(*state.findings, "open"))
     if isinstance(event, HandContested):
-        return replace(state, contested=(*state.contested, event.content_digest))
+        contested = (*state.contested, event.content_digest)
+        return replace(state, contested=contested, findings=(*state.findings, "open"))
+    if isinstance(event, FindingExplained | FindingResolved | FindingReopened):
+        findings = list(state.findings)
+        findings[event.finding - 1] = BECOMES[type(event)]
+        return replace(state, findings=tuple(findings))
     return state
 
 
