@@ -191,7 +191,9 @@ def called() -> Iterator[tuple[str, list[str]]]:
     for page in sorted(RUNBOOKS.rglob("*.md")):
         inline = re.findall(r"`(cardroom [^`]+)`", page.read_text())
         for line in [*lines_of(page), *inline]:
-            found = re.search(r"\$\(cardroom ([^)]*)\)", line) or re.match(r"cardroom (.*)", line)
+            found = re.search(r"\$\(cardroom ([^)]*)\)", line) or re.match(
+                r"(?:\$ )?cardroom (.*)", line
+            )
             if found:
                 words = shlex.split(found[1])
                 yield page.name, words[: words.index(">")] if ">" in words else words
