@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ledger.hands import deck, seating, settlement, shares
+from ledger.hands.bad_beat import bad_beat_of
 from ledger.hands.cards import check_cards, read_cards
 from ledger.hands.contributions import Tally, tally
 from ledger.hands.findings import Findings
@@ -17,7 +18,7 @@ from ledger.hands.ohh import Hand
 from ledger.hands.rake import over_pots
 from ledger.hands.settlement import Settlement
 from ledger.hands.showdown import Showdown
-from ledger.hands.verdict import Expected, ExpectedPot, ExpectedReturn, ExpectedWin
+from ledger.hands.verdict import BadBeat, Expected, ExpectedPot, ExpectedReturn, ExpectedWin
 from ledger.jackpots.contribution import Contribution, contribution_of
 from ledger.rulebooks import Rulebook
 from ledger.tables.events import TableState
@@ -42,6 +43,9 @@ class Judgement(msgspec.Struct, gc=False):
 
     contribution: Contribution = Contribution(0, 0)
     """What the jackpot's pool gets out of the posted rake and drop, and what the table carries."""
+
+    bad_beat: BadBeat | None = None
+    """Who hit the jackpot that the table plays for."""
 
     def contribution_of(self, rake: int, drop: int) -> Contribution:
         """Return what the jackpot's pool gets out of a rake and a drop."""
@@ -101,6 +105,15 @@ def judge(
     if pots is not None:
         shares.check_shares(
             hand, settled, pots=pots, showdown=showdown, rulebook=rulebook, findings=findings
+        )
+    if judgement.in_jackpot and len(counted.finished) > 1:
+        judgement.bad_beat = bad_beat_of(
+            hand,
+            counted,
+            settlement=settled,
+            showdown=showdown,
+            rulebook=rulebook,
+            findings=findings,
         )
     return judgement
 
@@ -163,6 +176,7 @@ def _expected(judgement: Judgement, settled: Settlement) -> Expected:
         rake,
         drop,
         judgement.contribution_of(rake, drop).booked_minor,
+        judgement.bad_beat,
     )
 
 

@@ -1,7 +1,7 @@
 """How a verdict is shown: what the rules give, whatever was posted, and what was found."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -27,7 +27,24 @@ class ExpectedReturn(msgspec.Struct, frozen=True):
     amount_minor: int
 
 
-class Expected(msgspec.Struct, frozen=True):
+Doubt = Literal["run-twice", "cards-unknown", "flagged"]
+"""Why it is not certain that a hand hit the jackpot."""
+
+
+class BadBeat(msgspec.Struct, frozen=True):
+    """Who hit the jackpot; players by their ids in the hand.
+
+    ``losers`` are one player, or several whose hands are equal; ``winners`` won the main pot with
+    the highest hand; ``dealt`` is everybody who was dealt in.
+    """
+
+    losers: tuple[int, ...]
+    winners: tuple[int, ...]
+    dealt: tuple[int, ...]
+    doubts: tuple[Doubt, ...] = ()
+
+
+class Expected(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the rules give, in minor units; players by their ids in the hand."""
 
     pots: list[ExpectedPot]
@@ -35,6 +52,7 @@ class Expected(msgspec.Struct, frozen=True):
     rake_minor: int
     jackpot_minor: int
     jackpot_contribution_minor: int
+    bad_beat: BadBeat | None = None
 
 
 class ShownFinding(msgspec.Struct, frozen=True):
@@ -65,6 +83,17 @@ class ShownReturn(msgspec.Struct, frozen=True):
     amount: str
 
 
+Name = str | None
+
+
+class ShownBadBeat(msgspec.Struct, frozen=True):
+    """Who hit the bad-beat jackpot: one player's name, or a list of several who share that part."""
+
+    loser: Name | list[Name]
+    winner: Name | list[Name]
+    dealt: list[Name]
+
+
 class ShownExpected(msgspec.Struct, frozen=True):
     """What the rules give; amounts are decimal strings in the hand's currency."""
 
@@ -73,7 +102,7 @@ class ShownExpected(msgspec.Struct, frozen=True):
     rake: str
     jackpot: str
     jackpot_contribution: str
-    bad_beat: None = None
+    bad_beat: ShownBadBeat | None = None
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -137,7 +166,20 @@ def _shown(expected: Expected, names: Mapping[int, str], currency: str) -> Shown
         text(expected.rake_minor, currency),
         text(expected.jackpot_minor, currency),
         text(expected.jackpot_contribution_minor, currency),
+        None if expected.bad_beat is None else _bad_beat(expected.bad_beat, names),
     )
+
+
+def _bad_beat(found: BadBeat, names: Mapping[int, str]) -> ShownBadBeat:
+    losers, winners, dealt = (
+        [names.get(player) for player in players]
+        for players in (found.losers, found.winners, found.dealt)
+    )
+    return ShownBadBeat(_one_or_all(losers), _one_or_all(winners), dealt)
+
+
+def _one_or_all(players: list[Name]) -> Name | list[Name]:
+    return players[0] if len(players) == 1 else players
 
 
 def _named(value: Any, names: Mapping[int, str]) -> Any:
