@@ -8,10 +8,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from ledger.accounts import COMPONENTS
 from ledger.money import DIGITS, is_real
 from ledger.rulebooks.conduct import DaysWindow
-from ledger.rulebooks.fees import Band, Jackpot, Rake, ShareOfRake
+from ledger.rulebooks.fees import Band, Jackpot, Qualifying, Rake, ShareOfRake
 from ledger.rulebooks.play import ArtificialAllIn, GameRules, Tables
 from ledger.rulebooks.schema import Rulebook
-from ledger.rulebooks.values import ALWAYS_REFUSED, BET_TYPES, FINDING_CODES, hole_in
+from ledger.rulebooks.values import ALWAYS_REFUSED, BET_TYPES, FINDING_CODES, RANKS, hole_in
 
 Contradiction = tuple[str, str]
 
@@ -200,10 +200,40 @@ def _jackpot(rulebook: Rulebook) -> Iterator[Contradiction]:
         if game in jackpot.qualifying:
             yield f"jackpot.qualifying.{game}", "is excluded as well"
     for game, hand in jackpot.qualifying.items():
-        if game not in rulebook.games:
-            yield f"jackpot.qualifying.{game}", "is not offered"
-        if not hand.ranks or any(rank not in "23456789TJQKA" for rank in hand.ranks):
-            yield f"jackpot.qualifying.{game}.ranks", f"{hand.ranks!r} are no ranks"
+        yield from _qualifying(f"jackpot.qualifying.{game}", game, hand, rulebook)
+
+
+_BOTH: Final = ("Holdem", "Omaha", "OmahaHiLo")
+"""Games in which hands are made of a player's hole cards and a board."""
+
+_LOWEST_STRAIGHT: Final = {"Telesina": "T987A", "Americana": "T987A"}
+"""Of decks from seven to ace; everywhere else it is ``5432A``."""
+
+
+def _qualifying(
+    key: str, game: str, least: Qualifying, rulebook: Rulebook
+) -> Iterator[Contradiction]:
+    if game not in rulebook.games:
+        yield key, "is not offered"
+    if game == "TripleDraw27":
+        yield key, "the lowest hand wins: nobody loses with a high one"
+    if not _is_hand(least, _LOWEST_STRAIGHT.get(game, "5432A")):
+        yield f"{key}.ranks", f"{least.ranks!r} are not the ranks of a {least.hand}"
+    if least.hole_cards == "both" and game not in _BOTH:
+        yield f"{key}.hole_cards", "both, but the game has no board"
+
+
+def _is_hand(least: Qualifying, lowest_straight: str) -> bool:
+    """Tell whether ranks, from the highest down, make the hand that they are said to make."""
+    ranks = least.ranks
+    if any(rank not in RANKS for rank in ranks):
+        return False
+    if least.hand == "straight-flush":
+        return ranks == lowest_straight or (len(ranks) == 5 and ranks in RANKS[::-1])
+    groups = [ranks.count(rank) for rank in dict.fromkeys(ranks)]
+    if least.hand == "four-of-a-kind":
+        return groups == [4]
+    return groups == [3, 2] and ranks[0] == ranks[2]
 
 
 def _is_zone(name: str) -> bool:

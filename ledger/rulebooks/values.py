@@ -82,6 +82,9 @@ CardCode = Literal["duplicate-card", "card-not-in-deck", "wrong-card-count", "ca
 FindingCode = MoneyCode | UnknownCode | RuleCode | CardCode
 Level = Literal["refuse", "flag", "off"]
 
+RANKS: Final = "".join(get_args(Rank))
+"""From the lowest to the highest."""
+
 GAMES: Final[tuple[str, ...]] = get_args(Game)
 BET_TYPES: Final[tuple[str, ...]] = get_args(BetType)
 ALWAYS_REFUSED: Final[tuple[str, ...]] = (*get_args(MoneyCode), *get_args(UnknownCode))

@@ -136,6 +136,16 @@ def test_amounts_need_a_currency(currency: str) -> None:
         ('excluded_games = ["TripleDraw27"]', 'excluded_games = ["Soko"]',
          "jackpot.qualifying.Soko"),
         ('ranks = "QQQQ"', 'ranks = "QQQ1"', "jackpot.qualifying.Holdem.ranks"),
+        ('ranks = "QQQQ"', 'ranks = "QQQ"', "jackpot.qualifying.Holdem.ranks"),
+        ('ranks = "QQQQ"', 'ranks = "QQQQA"', "jackpot.qualifying.Holdem.ranks"),
+        ('ranks = "KKK22"', 'ranks = "22KKK"', "jackpot.qualifying.Soko.ranks"),
+        ('ranks = "KKK22"', 'ranks = "KKKKK"', "jackpot.qualifying.Soko.ranks"),
+        ('Stud = { hand = "straight-flush", ranks = "5432A"',
+         'Stud = { hand = "straight-flush", ranks = "A2345"', "jackpot.qualifying.Stud.ranks"),
+        ('Stud = { hand = "straight-flush", ranks = "5432A"',
+         'Stud = { hand = "straight-flush", ranks = "T987A"', "jackpot.qualifying.Stud.ranks"),
+        ('ranks = "KKK22", hole_cards = "any"', 'ranks = "KKK22", hole_cards = "both"',
+         "jackpot.qualifying.Soko.hole_cards"),
         ("restart_minutes = 20", 'restart_minutes = "none"', "tournaments.clean_up"),
         ("draw = 24", "draw = 0", "timing.draw"),
         ("days = 30", "days = 0", "protests.window.days"),
@@ -206,3 +216,12 @@ def test_a_file_is_named_after_the_version_in_it(file: str) -> None:
     with pytest.raises(RulebookError) as caught:
         read([(file, ENTRACTION)])
     assert (caught.value.file, caught.value.key) == (file, "name")
+
+
+def test_a_game_in_which_the_lowest_hand_wins_has_no_bad_beat() -> None:
+    text = edited(
+        ENTRACTION,
+        ('excluded_games = ["TripleDraw27"]', "excluded_games = []"),
+        ('Soko = { hand = "full-house"', 'TripleDraw27 = { hand = "full-house"'),
+    )
+    assert key_at_fault(text) == "jackpot.qualifying.TripleDraw27"
