@@ -1,0 +1,5 @@
+"""The betting of a hand: forced bets, whose turn it is, what he may do, and for how much."""
+
+from ledger.hands.betting.engine import check_betting
+
+__all__ = ["check_betting"]

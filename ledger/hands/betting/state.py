@@ -1,0 +1,274 @@
+"""A table while a hand is bet on: who is in, who is still to act, what has to be matched."""
+
+from typing import Final, NamedTuple, Protocol
+
+import msgspec
+
+from ledger.hands.betting.shown import Shown
+from ledger.hands.contributions import Tally
+from ledger.hands.findings import Findings
+from ledger.hands.games import GamePlay
+from ledger.hands.ohh import Action, Hand
+from ledger.rulebooks import Rulebook
+from ledger.rulebooks.play import GameRules
+from ledger.rulebooks.values import RuleCode
+
+ROUND: Final = 1
+REST: Final = 2
+"""How far a fault keeps others from being told: to the end of its round, or of the hand."""
+
+
+class Actor(msgspec.Struct, gc=False, eq=False):
+    """A player who is dealt in; amounts in minor units.
+
+    ``stack`` are the chips that he may bet (up to the cap, where the table has one), ``chips``
+    what is left of them. ``bet`` is what he has bet in this round, ``answered`` the last full bet
+    or raise that he has answered. ``pat_in`` is the round before whose betting he did not draw in
+    time.
+    """
+
+    player_id: int
+    place: int
+    seat: int
+    stack: int
+    chips: int
+    bet: int = 0
+    answered: int = 0
+    folded: bool = False
+    all_in: bool = False
+    pat_in: int = -1
+
+
+class Range(NamedTuple):
+    """Totals of a round that a bet or raise may come to, both ends included."""
+
+    least: int
+    most: int
+
+
+class Limit(Protocol):
+    """One table's limit, with its stakes; every total is that of a round."""
+
+    def least(self, street: int) -> int:
+        """Return the smallest bet of a street, from 0."""
+
+    def ranges(self, betting: "Betting", actor: Actor) -> list[Range]:
+        """Return what a player's bet or raise may come to, whatever chips he has."""
+
+    def allows(self, betting: "Betting", actor: Actor, total: int) -> bool:
+        """Tell whether a player with more chips than that may bet or raise to a total."""
+
+    def capped(self, betting: "Betting") -> bool:
+        """Tell whether nobody may raise any more in this round."""
+
+
+class Betting:
+    """The betting of one hand as far as it has come; amounts in minor units.
+
+    ``ring`` is who was dealt in, clockwise from the left of the dealer; ``able`` who of them can
+    still bet. ``waiting`` is who is still to act in this round, the next one last.
+    """
+
+    __slots__ = (
+        "able",
+        "actors",
+        "bets",
+        "brought_in",
+        "due",
+        "findings",
+        "full",
+        "full_bets",
+        "game",
+        "hand",
+        "left",
+        "limit",
+        "number",
+        "open_pair",
+        "play",
+        "quiet",
+        "ring",
+        "rulebook",
+        "shown",
+        "size",
+        "street",
+        "tally",
+        "to_match",
+        "waiting",
+        "why_closed",
+    )
+
+    def __init__(
+        self,
+        hand: Hand,
+        tally: Tally,
+        *,
+        rulebook: Rulebook,
+        game: GameRules,
+        play: GamePlay,
+        limit: Limit | None,
+        findings: Findings,
+    ) -> None:
+        self.hand = hand
+        self.tally = tally
+        self.rulebook = rulebook
+        self.game = game
+        self.play = play
+        self.limit = limit
+        """None where the stakes are not known: then amounts are not checked."""
+        self.findings = findings
+        self.shown: Shown | None = None
+        if game.acts_first_later == "highest-showing" or game.bring_in_by != "none":
+            self.shown = Shown(hand, play, game, tally)
+        self.ring = _ring(hand, tally)
+        self.able = [one for one in self.ring if not one.all_in]
+        self.actors: dict[int | None, Actor] = {one.player_id: one for one in self.ring}
+        self.left = len(self.ring)
+        self.waiting: list[Actor] = []
+        self.why_closed = ""
+        """Why nobody may bet in this round, where that is so."""
+        self.number = -1
+        self.street = -1
+        """Which of the game's streets is played, from 0."""
+        self.to_match = 0
+        """The highest bet of this round."""
+        self.due = 0
+        """What a forced bet should have been, where its player is all-in for less."""
+        self.full = 0
+        """What the last full bet or raise came to: a short all-in is none."""
+        self.size = 0
+        """How much a raise must add."""
+        self.bets = 0
+        """Full bets and raises in this round."""
+        self.full_bets = 0
+        """Full bets and raises in the hand, so that it can be told who has answered them all."""
+        self.brought_in = False
+        """Whether a fixed-limit bring-in has not been completed."""
+        self.open_pair = False
+        """Whether double the limit may be bet."""
+        self.quiet = 0
+
+    # -- money -----------------------------------------------------------------------------------
+
+    @property
+    def pot(self) -> int:
+        """All that is in the pot by now."""
+        outside = [who.put_in for who in self.tally.players.values() if not who.dealt]
+        return self.tally.added + sum(outside) + sum([one.stack - one.chips for one in self.ring])
+
+    def pay(self, actor: Actor, amount: int) -> None:
+        """Let a player put chips into the pot; whoever has none left is all-in."""
+        actor.chips -= amount
+        if actor.chips <= 0 and not actor.all_in:
+            actor.all_in = True
+            self.able.remove(actor)
+
+    # -- turns -----------------------------------------------------------------------------------
+
+    def let_act(self, first: Actor | None) -> None:
+        """Let everyone act once who can, beginning with a player or the next after him."""
+        able = self.able
+        if first is None or not able or able[0] is first:
+            self.waiting = able[::-1]
+            return
+        place = first.place
+        waiting = [one for one in able if one.place >= place]
+        waiting += [one for one in able if one.place < place]
+        waiting.reverse()
+        self.waiting = waiting
+
+    def let_answer(self, actor: Actor) -> None:
+        """Let everyone else act who can, beginning at the left of a player."""
+        able, place = self.able, actor.place
+        waiting = [one for one in able if one.place > place]
+        waiting += [one for one in able if one.place < place]
+        waiting.reverse()
+        self.waiting = waiting
+
+    def must_act(self) -> list[Actor]:
+        """Name who is still to act; who is alone with chips and owes nothing need not."""
+        waiting = self.waiting
+        if self.left < 2:
+            return []
+        if len(self.able) == 1 and waiting and waiting[0].bet >= self.to_match:
+            return []
+        return waiting[::-1]
+
+    # -- findings --------------------------------------------------------------------------------
+
+    def tell(
+        self,
+        code: RuleCode,
+        action: Action | None,
+        message: str,
+        *,
+        expected: object = None,
+        posted: object = None,
+        quiets: int = ROUND,
+    ) -> None:
+        """Note what is wrong with an action, or with a round as a whole.
+
+        What is wrong later in the same round may follow from it and is not told; nor in the
+        ``REST`` of the hand, where a fault leaves it open who is still in.
+        """
+        if not self.quiet:
+            where = f"rounds[{self.number}]"
+            if action is not None:
+                where += f".actions[{self._index_of(action)}]"
+            self.findings.add(code, where, message, expected=expected, posted=posted)
+        self.quiet = max(self.quiet, quiets)
+
+    def _index_of(self, action: Action) -> int:
+        actions = self.hand.rounds[self.number].actions
+        return next(index for index, other in enumerate(actions) if other is action)
+
+    def tell_amount(
+        self, action: Action, ranges: list[Range], before: int, chips: int, message: str
+    ) -> None:
+        """Note an amount that is none of those allowed, all as they add to the pot."""
+        self.tell(
+            "illegal-amount",
+            action,
+            message,
+            expected=self._words(ranges, before, chips),
+            posted=self.findings.text(action.amount),
+        )
+
+    def _words(self, ranges: list[Range], before: int, chips: int) -> str:
+        text = self.findings.text
+        words = []
+        for least, most in ranges:
+            low, high = max(0, least - before), min(most - before, chips)
+            if low >= chips:
+                words.append(f"{text(chips)} (all-in)")
+            else:
+                words.append(text(low) if low >= high else f"{text(low)} to {text(high)}")
+        return " or ".join(dict.fromkeys(words))
+
+
+def _ring(hand: Hand, tally: Tally) -> list[Actor]:
+    """Seat those who were dealt in clockwise, from the left of the dealer or of his box."""
+    dealer, cap = hand.dealer_seat, hand.bet_limit.bet_cap or 0
+    after: list[Actor] = []
+    before: list[Actor] = []
+    last, sorted_ = -1, True
+    for who in tally.players.values():
+        if not who.dealt:
+            continue
+        seat = who.seat
+        sorted_ = sorted_ and last < seat
+        last = seat
+        chips = min(who.stack, cap) if cap else who.stack
+        (after if seat > dealer else before).append(Actor(who.player_id, 0, seat, chips, chips))
+    if not sorted_:
+        after.sort(key=_seat)
+        before.sort(key=_seat)
+    after += before
+    for place, actor in enumerate(after):
+        actor.place = place
+        if actor.chips <= 0:
+            actor.all_in = True
+    return after
+
+
+def _seat(actor: Actor) -> int:
+    return actor.seat
