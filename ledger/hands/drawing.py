@@ -29,24 +29,19 @@ class _Stub:
         self.left: int | None = cards
         self.out: set[str] = set()
         """Cards known to have been dealt and not to have come back."""
-        self.muck: list[tuple[str, int]] = []
-        """Cards thrown away or folded, and by whom."""
+        self.muck: list[str] = []
+        """Cards thrown away or folded."""
         self.anything_back = False
         """Whether cards that are not known came back."""
 
-    def deal(self, count: int, owed: int, player: int, own: Sequence[str]) -> None:
-        """Take cards off; when fewer are left than are owed to all, shuffle the muck first.
-
-        ``own`` is what the player threw away in this draw: it stays out.
-        """
+    def deal(self, count: int, owed: int) -> None:
+        """Take cards off; when fewer are left than are owed to all, the muck is shuffled first."""
         if self.left is None or self.left < owed:
-            kept = [(card, who) for card, who in self.muck if who == player and card in own]
-            back = [one for one in self.muck if one not in kept]
-            self.muck = kept
-            self.anything_back = self.anything_back or any(card == UNKNOWN for card, _ in back)
-            self.out.difference_update(card for card, _ in back)
+            self.anything_back = self.anything_back or UNKNOWN in self.muck
+            self.out.difference_update(self.muck)
             if self.left is not None:
-                self.left += len(back)
+                self.left += len(self.muck)
+            self.muck = []
         if self.left is not None:
             self.left = max(0, self.left - count)
 
@@ -97,7 +92,7 @@ class _Reader:
             self.owed[player] = self.owed.get(player, 0)
         elif kind == "Fold":
             self.folded.add(player)
-            self.stub.muck += [(card, player) for card in self.held.pop(player, [])]
+            self.stub.muck += self.held.pop(player, [])
         elif cards:
             told = self.told.get(player, [])
             self.told[player] = told + [card for card in cards if card not in told]
@@ -117,7 +112,7 @@ class _Reader:
         if len(cards) > room:
             self._fault("wrong-card-count", number, player, room, len(cards))
         owed = sum(self.owed.values()) if drawing else len(cards)
-        self.stub.deal(len(cards), owed, player, self.thrown.get(player, ()))
+        self.stub.deal(len(cards), owed)
         for card in cards:
             self._take(number, player, card)
         self.held[player] = held + cards
@@ -129,16 +124,16 @@ class _Reader:
         if card == UNKNOWN:
             return
         self.cards.seen.add(card)
-        if card in self.stub.out and not self._may_come_back(player, card):
+        again = card in self.stub.out and not self._may_come_back(card)
+        if again or card in self.thrown.get(player, ()):
             self._fault("duplicate-card", number, player, None, card)
         self.stub.out.add(card)
         self.had.setdefault(player, set()).add(card)
 
-    def _may_come_back(self, player: int, card: str) -> bool:
+    def _may_come_back(self, card: str) -> bool:
         """Tell whether a card that was dealt before may have been shuffled again unseen."""
-        if not self.stub.anything_back or card in self.thrown.get(player, ()):
-            return False
-        return not any(card in held for held in self.held.values())
+        held = self.held.values()
+        return self.stub.anything_back and not any(card in cards for cards in held)
 
     def _throw(self, number: int, street: Street, player: int, cards: list[str]) -> None:
         most = MOST_DRAWN if street.draw else 0
@@ -162,7 +157,7 @@ class _Reader:
             # Which of his cards went is not known.
             held = [UNKNOWN] * max(0, len(held) - hidden)
         self.held[player] = held
-        self.stub.muck += [(card, player) for card in cards]
+        self.stub.muck += cards
         self.owed[player] = self.owed.get(player, 0) + len(cards)
         self.thrown[player] = self.thrown.get(player, []) + known
 
@@ -186,7 +181,7 @@ class _Reader:
             got = self.drawn.get(player, 0) if street.draw else len(held)
             if got:
                 self._fault("wrong-card-count", number, player, got + missing, got)
-            self.stub.deal(missing, missing, player, self.thrown.get(player, ()))
+            self.stub.deal(missing, missing)
             self.held[player] = held + [UNKNOWN] * missing
 
     def _show(self) -> None:

@@ -93,7 +93,7 @@ class _Check(NamedTuple):
             return could if self._open(parts, net) else []
         expected = divided(self.hand, parts, net, self.rulebook)
         posted = _posted(self.wins)
-        if not all(half for _, half in posted):
+        if not self._says_halves(posted):
             expected, posted = _by_player(expected), _by_player(posted)
         elif all(half is None for _, half in expected):
             expected = {(player, "high"): share for (player, _), share in expected.items()}
@@ -104,6 +104,18 @@ class _Check(NamedTuple):
         else:
             self._compare(expected, posted, len(parts))
         return []
+
+    def _says_halves(self, posted: Shares) -> bool:
+        """Tell whether the post names the halves, and cards can tell whether it is right.
+
+        Who wins a whole pot may be posted as its high winner, and what he held is not always
+        known.
+        """
+        players = {player for player, _ in posted}
+        if len(players) == 1 and not any(half == "low" for _, half in posted):
+            return False
+        known = all(self.showdown.hand_of(player) is not None for player in players)
+        return known and len(self.pot.entitled) > 1 and all(half for _, half in posted)
 
     def _open(self, parts: Sequence[Part], net: int) -> bool:
         """Check what is certain although some cards are not known; False when that is wrong."""

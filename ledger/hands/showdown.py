@@ -106,9 +106,13 @@ class Showdown:
             for player in entitled
             if self.hand_of(player) is not None or player in posted or player not in self.mucked
         ] or entitled
-        if len(contenders) < 2:
-            return [Part(0, None, tuple(contenders))]
         boards = range(len(self.boards))
+        if len(contenders) < 2:
+            alone = tuple(contenders)
+            shown = len(entitled) > 1 and len(alone) == 1
+            if shown and any(self.low_strength(alone[0], board) is not None for board in boards):
+                return [Part(0, "high", alone), Part(0, "low", alone)]
+            return [Part(0, None, alone)]
         high = [self._high(board, contenders, len(entitled)) for board in boards]
         if self.play.low is None:
             return high

@@ -252,6 +252,28 @@ def test_a_low_that_does_not_qualify_cannot_be_paid() -> None:
     assert found(a_showdown("OmahaHiLo", hands, [("8.00", {"alice": "8.00 high"})], board)) == []
 
 
+@pytest.mark.parametrize(
+    ("bob", "wins", "expected"),
+    [
+        # alice has both halves: once, by halves, or without naming them
+        ("KhKdQcJd", "8.00", []),
+        ("KhKdQcJd", "8.00 high", []),
+        ("KhKdQcJd", "4.00 high + 4.00 low", []),
+        ("KhKdQcJd", "4.01 high + 3.99 low", ["wrong-odd-chip"]),
+        ("KhKdQcJd", "5.00 high + 3.00 low", ["wrong-share"]),
+        # so she has when bob mucks
+        ("muck", "8.00", []),
+        ("muck", "4.00 high + 4.00 low", []),
+    ],
+)
+def test_a_scoop_may_be_posted_in_one_or_by_halves(
+    bob: str, wins: str, expected: list[str]
+) -> None:
+    hands = {"alice": "AhAd2c3d", "bob": bob}
+    post = a_showdown("OmahaHiLo", hands, [("8.00", {"alice": wins})], "Ac8d7h4sJc")
+    assert found(post) == expected
+
+
 # -- side pots -----------------------------------------------------------------------------------
 
 ANTES = {"alice": "2.00", "bob": "6.00", "carol": "10.00", "dave": "10.00"}
