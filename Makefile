@@ -1,6 +1,7 @@
 # Needs git, make and python3 >= 3.11; everything else is installed into .venv.
 #   make demo    a card room's day through the real API
 #   make test    all tests
+#   make oracle  10,000 random hands of each game, settled as PokerKit settles them
 #   make serve   database, API and projections, until Ctrl-C
 #   make bench   throughput, beside what the database alone can do
 #   make check   lint, types, layers, and that the lock is up to date
@@ -16,7 +17,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 
-.PHONY: setup test demo serve bench check lock clean
+.PHONY: setup test oracle demo serve bench check lock clean
 .DELETE_ON_ERROR:
 
 setup: $(READY)
@@ -34,6 +35,12 @@ $(READY): requirements.lock
 
 test: setup
 	$(BIN)/python -m pytest
+
+HANDS ?= 10000
+SEED ?= 1
+
+oracle: setup
+	$(BIN)/python -m tests.oracle --hands $(HANDS) --seed $(SEED)
 
 demo: setup
 	$(BIN)/cardroom demo
