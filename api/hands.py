@@ -257,10 +257,10 @@ def _verdict(hand: Hand, answer: Mapping[str, Any]) -> dict[str, Any]:
     """Give the stored verdict the names that this hand was posted with."""
     found = msgspec.convert(answer["findings"], list[Finding])
     expected: Expected | None = None
-    if not found:
-        expected = as_posted(hand, answer["jackpot_contribution_minor"])
-    elif answer["expected"] is not None:
+    if answer["expected"] is not None:
         expected = msgspec.convert(answer["expected"], Expected)
+    elif not found:
+        expected = as_posted(hand, answer["jackpot_contribution_minor"])
     shown = show(hand, answer["verdict"], expected, found)
     return {"verdict": shown.verdict, "expected": shown.expected, "findings": shown.findings}
 

@@ -13,6 +13,7 @@ import msgspec
 import ledger.approvals.events as approvals
 import ledger.cashier.events as cashier
 import ledger.hands.events as hands
+import ledger.jackpots.events as jackpots
 import ledger.periods.events as periods
 import ledger.players.events as players
 import ledger.rulebooks.events as rulebooks
@@ -42,6 +43,7 @@ EVENTS: Final[dict[str, type[Event]]] = {
         cashier,
         tables,
         hands,
+        jackpots,
         rulebooks,
         approvals,
         treasury,
@@ -57,6 +59,7 @@ STREAMS: Final[dict[str, Stream]] = {
     "withdrawal": Stream(cashier.WithdrawalState, cashier.evolve_withdrawal),
     "table": Stream(tables.TableState, tables.evolve),
     "hand": Stream(hands.HandState, hands.evolve),
+    "jackpot": Stream(jackpots.JackpotState, jackpots.evolve),
     "provider": Stream(treasury.ProviderState, treasury.evolve_provider),
     "partner": Stream(treasury.PartnerState, treasury.evolve_partner),
     "treasury": Stream(treasury.TreasuryState, treasury.evolve_treasury),

@@ -12,6 +12,7 @@ import msgspec
 
 from ledger.core import Event
 from ledger.hands.events import (
+    BadBeatHit,
     HandAwarded,
     HandRaked,
     HandReturned,
@@ -23,6 +24,7 @@ from ledger.hands.judge import Judgement
 from ledger.hands.rake import by_partner
 from ledger.hands.settlement import Settlement
 from ledger.money import divide
+from ledger.rulebooks.fees import Jackpot
 from ledger.tables.events import HandSettled, TableState
 
 DEFAULT_JACKPOT: Final = "bad-beat"
@@ -87,6 +89,36 @@ class Booking(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             started_at=self.occurred_at,
             net_minor={seat: amount for seat, amount in net.items() if amount},
             jackpot_carry=self.judgement.contribution.carry,
+        )
+
+    def hit(self) -> BadBeatHit | None:
+        """Say who hit the table's jackpot, if it was hit."""
+        table, found, rules = self.table, self.judgement.bad_beat, self.judgement.rulebook.jackpot
+        if found is None or table.jackpot is None or not isinstance(rules, Jackpot):
+            return None
+        losers, winners, dealt = (
+            tuple([self.players[player] for player in players])
+            for players in (found.losers, found.winners, found.dealt)
+        )
+        return BadBeatHit(
+            occurred_at=self.occurred_at,
+            actor=self.actor,
+            request_id=self.request_id,
+            rulebook=self.rulebook,
+            network=table.network,
+            game_number=self.judgement.hand.game_number,
+            table=table.table_id,
+            currency=table.currency,
+            jackpot=table.jackpot,
+            losers=losers,
+            winners=winners,
+            dealt=dealt,
+            loser_bps=rules.loser_bps,
+            winner_bps=rules.winner_bps,
+            dealt_in_bps=rules.dealt_in_bps,
+            dealt_in_includes_winner_and_loser=rules.dealt_in_includes_winner_and_loser,
+            review=rules.review,
+            doubts=found.doubts,
         )
 
     def _staked(self, player_id: int, amount: int, dead: int) -> HandStaked:

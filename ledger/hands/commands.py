@@ -232,6 +232,9 @@ class PostHand(Command, frozen=True, kw_only=True):
         posted = self._posted(booking)
         changes: list[tuple[str, Event]] = [(key, posted)]
         changes += [(key, event) for event in booking.movements()]
+        hit = booking.hit()
+        if hit is not None:
+            changes.append((key, hit))
         findings = judgement.findings
         if findings:
             context = self._context(booking.rulebook)
@@ -264,7 +267,7 @@ class PostHand(Command, frozen=True, kw_only=True):
             content_digest=record.digest_of(hand, content),
             verdict=judgement.findings.verdict,
             jackpot_contribution_minor=judgement.contribution.booked_minor,
-            expected=judgement.expected() if judgement.findings else None,
+            expected=judgement.expected() if judgement.findings or judgement.bad_beat else None,
         )
 
     def _context(self, rulebook: str) -> Context:

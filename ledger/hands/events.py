@@ -7,7 +7,7 @@ The postings stand here; the table's own stream only mirrors the net.
 import hashlib
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import msgspec
 from msgspec.structs import replace
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from ledger import accounts
 from ledger.core import Event, Keep, Posting, move, stream
 from ledger.hands.findings import Finding
-from ledger.hands.verdict import Expected
+from ledger.hands.verdict import Doubt, Expected
 
 
 @lru_cache(maxsize=1 << 13)
@@ -41,8 +41,8 @@ class HandPosted(Event, frozen=True, kw_only=True):
     """A hand was booked; ``occurred_at`` is when it started.
 
     ``record`` is the hand without names (see ``ledger.hands.record``). ``expected`` is kept where
-    the rules give something else than what was posted. Posts under the same number that were
-    refused before are found by it in ``journal.refused_hands``.
+    the rules give something else than what was posted, or the jackpot was hit. Posts under the
+    same number that were refused before are found by it in ``journal.refused_hands``.
     """
 
     NAME = "hand.posted.v1"
@@ -187,6 +187,37 @@ class JackpotContributed(Event, frozen=True, kw_only=True):
         return (*lines, Posting(pool, self.currency, -self.amount_minor))
 
 
+class BadBeatHit(Event, frozen=True, kw_only=True):
+    """The hand hit a jackpot; how much that is depends on what was paid before. Source: D.
+
+    The shares are those of the rulebook that judged the hand: of the pool as of this event to the
+    ``losers``, to the ``winners``, and to all ``dealt``. With ``review``, or with ``doubts``,
+    nobody is paid before a second person has released it.
+    """
+
+    NAME = "hand.bad_beat_hit.v1"
+
+    network: str
+    game_number: str
+    table: str
+    currency: str
+    jackpot: str
+    losers: tuple[str, ...]
+    winners: tuple[str, ...]
+    dealt: tuple[str, ...]
+    loser_bps: int
+    winner_bps: int
+    dealt_in_bps: int
+    dealt_in_includes_winner_and_loser: bool
+    review: bool
+    doubts: tuple[Doubt, ...] = ()
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has to be released before it is paid."""
+        return self.review or bool(self.doubts)
+
+
 class HandFlagged(Event, frozen=True, kw_only=True):
     """Something about a booked hand is not as the rules have it; open until it is resolved."""
 
@@ -268,6 +299,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     HandAwarded,
     HandRaked,
     JackpotContributed,
+    BadBeatHit,
     HandFlagged,
     HandContested,
     FindingExplained,
@@ -276,6 +308,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
 )
 
 FindingStatus = Literal["open", "explained", "resolved"]
+STATUSES: Final[tuple[FindingStatus, ...]] = get_args(FindingStatus)
 
 BECOMES: Final[dict[type[Event], FindingStatus]] = {
     FindingExplained: "explained",
@@ -306,6 +339,7 @@ class HandState(msgspec.Struct, frozen=True, kw_only=True):
     answer: dict[str, Any]
     contested: tuple[str, ...] = ()
     findings: tuple[FindingStatus, ...] = ()
+    hit: BadBeatHit | None = None
 
 
 def evolve(state: HandState | None, event: Event) -> HandState | None:
@@ -326,6 +360,8 @@ def evolve(state: HandState | None, event: Event) -> HandState | None:
         found = [*state.answer["findings"], msgspec.to_builtins(event.finding)]
         answered = {**state.answer, "findings": found}
         return replace(state, answer=answered, findings=(*state.findings, "open"))
+    if isinstance(event, BadBeatHit):
+        return replace(state, hit=event)
     if isinstance(event, HandContested):
         contested = (*state.contested, event.content_digest)
         return replace(state, contested=contested, findings=(*state.findings, "open"))

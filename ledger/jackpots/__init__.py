@@ -1,1 +1,1 @@
-"""Progressive jackpots: what is paid into them."""
+"""Progressive jackpots: what is paid into them, and what becomes of their hits."""

@@ -20,6 +20,7 @@ from ledger.players.events import (
 )
 from ledger.players.standing import active, not_closed
 from ledger.rulebooks import adopted
+from ledger.rulebooks.grounds import known_ground
 from ledger.rulebooks.schema import Rulebook
 
 
@@ -284,7 +285,7 @@ class SuspendPlayer(Command, frozen=True, kw_only=True):
     def decide(self, book: Book) -> Decision:
         player = active(book, self.network, self.player)
         rulebook = adopted(book, self.network, player.rulebook, self.at.date())
-        _known_ground(rulebook, self.ground)
+        known_ground(rulebook, self.ground)
         text(self.reason, "reason")
         suspended = PlayerSuspended(
             **self.context(rulebook.ref), ground=self.ground, reason=self.reason
@@ -345,16 +346,6 @@ def _vault(command: Command, player: str, nickname: str) -> VaultName:
 def _free_nickname(book: Book, claim: str) -> None:
     if holder(book, claim) is not None:
         raise NicknameTaken("Another player bears this nickname.", field="nickname")
-
-
-def _known_ground(rulebook: Rulebook, ground: str) -> None:
-    rules = rulebook.interventions
-    if rules == "none":
-        slug(ground, "ground")
-        return
-    grounds = sorted({*rules.grounds, *rules.breaches, *rules.frauds})
-    if ground not in grounds:
-        raise InvalidField("Not a ground of the rulebook.", field="ground", grounds=grounds)
 
 
 def _not_seated(player: PlayerState) -> None:

@@ -357,6 +357,31 @@ class CashedOut(Event, frozen=True, kw_only=True):
         )
 
 
+class JackpotWon(Event, frozen=True, kw_only=True):
+    """The player got one of his shares of a jackpot that was hit; ``part`` says for what.
+
+    It is owed to him however his account stands. Source: D.
+    """
+
+    NAME = "player.jackpot_won.v1"
+
+    network: str
+    player: str
+    jackpot: str
+    currency: str
+    game_number: str
+    part: Literal["loser", "winner", "dealt-in"]
+    amount_minor: int
+
+    def postings(self) -> tuple[Posting, ...]:
+        return move(
+            accounts.jackpot(self.network, self.jackpot),
+            accounts.bankroll(self.network, self.player),
+            self.currency,
+            self.amount_minor,
+        )
+
+
 class ChipsCorrected(Event, frozen=True, kw_only=True):
     """Chips were set to what the game server has; the difference is suspense to be cleared."""
 
@@ -399,6 +424,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     BoughtIn,
     ToppedUp,
     CashedOut,
+    JackpotWon,
     ChipsCorrected,
 )
 

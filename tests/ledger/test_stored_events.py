@@ -15,6 +15,7 @@ from ledger.approvals import events as approvals
 from ledger.cashier import events as cashier
 from ledger.core import Event
 from ledger.hands import events as hands
+from ledger.jackpots import events as jackpots
 from ledger.periods import events as periods
 from ledger.players import events as players
 from ledger.tables import events as tables
@@ -28,6 +29,7 @@ KEPT: tuple[type[Event], ...] = (
     *cashier.EVENTS,
     *tables.EVENTS,
     *hands.EVENTS,
+    *jackpots.EVENTS,
     *approvals.EVENTS,
     *treasury.EVENTS,
     *periods.EVENTS,
