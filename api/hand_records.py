@@ -22,6 +22,7 @@ from ledger.application import Recorded, events_of
 from ledger.core import Event
 from ledger.hands import record
 from ledger.hands.events import (
+    BadBeatHit,
     HandAwarded,
     HandContested,
     HandFlagged,
@@ -303,6 +304,13 @@ def in_words(event: Event, names: Mapping[str, str], currency: str) -> str:
             return f"The rake was {amount(event.amount_minor)}: {shares}."
         case JackpotContributed():
             return f"{amount(event.amount_minor)} went to the jackpot {event.jackpot}."
+        case BadBeatHit():
+            losers, winners = (
+                " and ".join(names[player] for player in players)
+                for players in (event.losers, event.winners)
+            )
+            waits = ", if it is released" if event.waits else ""
+            return f"The jackpot {event.jackpot} was hit: {losers} lost to {winners}{waits}."
         case PotAdded():
             return f"{amount(event.amount_minor)} were added to the pot from {event.paid_by}."
         case HandFlagged():
