@@ -10,6 +10,7 @@ import msgspec
 
 from ledger.hands import deck, seating, settlement, shares
 from ledger.hands.bad_beat import bad_beat_of
+from ledger.hands.betting import check_betting
 from ledger.hands.cards import check_cards, read_cards
 from ledger.hands.contributions import Tally, tally
 from ledger.hands.findings import Findings
@@ -98,6 +99,7 @@ def judge(
         return judgement
     judgement.settlement = settled
     judgement.contribution = judgement.contribution_of(settled.rake, settled.jackpot)
+    check_betting(hand, counted, rulebook, table, findings)
     settlement.check_returns(hand, counted, settled, rulebook, findings)
     pots = settlement.check_pots(counted, settled, rulebook, findings)
     settlement.check_rake(hand, counted, settled, rulebook, findings)

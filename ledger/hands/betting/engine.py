@@ -40,7 +40,7 @@ def check_betting(
     A round's first fault is told: what comes after it in the round may follow from it.
     """
     game, play = rulebook.games.get(hand.game), play_of(hand)  # type: ignore[call-overload]
-    if game is None or play is None or not tally.dealt:
+    if game is None or play is None or not tally.dealt or tally.undealt_actors:
         return
     limit = limit_of(hand, rulebook, table, game.rounds_at_lower_limit)
     betting = Betting(
@@ -142,15 +142,16 @@ def _blinds(
     if last is not None and last.all_in and betting.to_match < big_blind:
         betting.due = big_blind
     betting.full = max(betting.to_match, betting.due)
-    if isinstance(limits.fixed, FixedLimit) and limits.fixed.big_blind_is_first_bet:
+    if bigs and isinstance(limits.fixed, FixedLimit) and limits.fixed.big_blind_is_first_bet:
         betting.bets = 1
     ring = betting.ring
     for action in straddles:
         actor = betting.actors[action.player_id]
         following = None if last is None else ring[(last.place + 1) % len(ring)]
-        if actor is not following and betting.rulebook.blinds != "as-posted":
-            betting.tell("out-of-turn", action, "A straddle is posted left of the last blind.")
-        turns.check_wager(betting, actor, action)
+        if betting.rulebook.blinds != "as-posted":
+            if actor is not following:
+                betting.tell("out-of-turn", action, "A straddle is posted left of the last blind.")
+            turns.check_wager(betting, actor, action)
         turns.put_in(betting, actor, action.amount)
         # A straddle is a blind: its player may still raise.
         actor.answered = 0

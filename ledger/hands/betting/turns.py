@@ -183,7 +183,8 @@ def _check_all_in(betting: Betting, actor: Actor, action: Action) -> None:
 def _check_wager_closely(betting: Betting, actor: Actor, action: Action) -> None:
     why_not = _why_no_wager(betting, actor, action)
     if why_not:
-        betting.tell("illegal-action", action, why_not)
+        who = [{"player": actor.player_id}]
+        betting.tell("illegal-action", action, why_not, posted=who)
     else:
         check_wager(betting, actor, action)
 
@@ -247,16 +248,22 @@ def put_in(betting: Betting, actor: Actor, amount: int) -> None:
     total = actor.bet = actor.bet + amount
     if total > before:
         betting.to_match = total
-        reopens = betting.rulebook.limits.short_all_in_reopens
-        if amount < chips or reopens or total - betting.full >= betting.size:
+        betting.brought_in = False
+        if amount < chips or total - betting.full >= betting.size or _opens_anyway(betting):
             betting.size = max(betting.size, total - before)
             betting.full = total
             betting.bets += 1
             betting.full_bets += 1
             betting.due = 0
-            betting.brought_in = False
         betting.let_answer(actor)
     actor.answered = betting.full_bets
+
+
+def _opens_anyway(betting: Betting) -> bool:
+    """Tell whether an all-in raise opens the betting however small it is."""
+    limits = betting.rulebook.limits
+    any_raise = limits.raise_at_least == "none" and betting.full > 0
+    return limits.short_all_in_reopens or any_raise
 
 
 # -- artificial all-ins ------------------------------------------------------------------------

@@ -50,9 +50,10 @@ def a_post(
     """Write a hand down as a game server does, with amounts as exact decimals.
 
     Players have ids and seats 1, 2, 3 … in the order of ``stacks``; the last one is the dealer.
-    An amount that ends with ``!`` is all-in. Cards are written together, ``alice show AhKd``, also
-    those of the board, ``Flop: 2c7d9h``; ``alice discard #2`` says only how many. Wins of halves
-    are written ``3.00 high + 1.50 low``. ``root`` sets further keys of the hand.
+    An amount that ends with ``!`` is all-in. ``alice fold left`` says why a player did not act,
+    ``alice check timeout!`` is an artificial all-in. Cards are written together, ``alice show
+    AhKd``, also those of the board, ``Flop: 2c7d9h``; ``alice discard #2`` says only how many. Wins
+    of halves are written ``3.00 high + 1.50 low``. ``root`` sets further keys of the hand.
     """
     ids = {name: number for number, name in enumerate(stacks, 1)}
     hand: dict[str, Any] = {
@@ -110,6 +111,9 @@ def _actions(play: str, ids: Mapping[str, int]) -> list[dict[str, Any]]:
         action = {"action_number": number, "player_id": ids[name], "action": VERBS[verb]}
         if told.startswith("#"):
             action["x_count"] = int(told[1:])
+        elif told.rstrip("!") in ("timeout", "disconnect", "left"):
+            action["x_reason"] = told.rstrip("!")
+            action["is_allin"] = told.endswith("!")
         elif verb in ("show", "muck", "deal", "discard"):
             action["cards"] = cards(told)
         else:

@@ -230,7 +230,7 @@ def test_a_hand_that_began_before_its_predecessor_is_flagged() -> None:
     posted(book, a_flop())
     stacks = {"alice": "98", "bob": "103.70", "carol": "98"}
     earlier = a_post(
-        [("Preflop", "alice sb 1, bob bb 2, alice fold, carol fold")],
+        [("Preflop", "alice sb 1, bob bb 2, carol fold, alice fold")],
         [("2.00", {"bob": "2.00"})],
         stacks,
         returned={"bob": "1.00"},

@@ -201,11 +201,12 @@ def test_a_rulebook_may_turn_a_finding_off_or_refuse_it() -> None:
 
 def test_more_players_than_the_game_seats_are_found() -> None:
     names = [f"p{number}" for number in range(9)]
-    play = ", ".join([f"{name} call 2" for name in names])
+    folds = ", ".join([f"{name} fold" for name in (*names[2:], "p0")])
     post = a_post(
-        [("Preflop", play)],
-        [("18.00", dict.fromkeys(names, "2.00"))],
+        [("Preflop", f"p0 sb 1, p1 bb 2, {folds}")],
+        [("2.00", {"p1": "2.00"})],
         dict.fromkeys(names, "10"),
+        returned={"p1": "1.00"},
         table_size=10,
     )
     assert codes(post) == ["too-many-players"]
@@ -245,7 +246,7 @@ def test_a_site_may_treat_an_unmatched_blind_as_it_likes() -> None:
 
 def with_a_stranger(reason: str | None, amount: str = "1") -> dict[str, Any]:
     post = a_post(
-        [("Preflop", "carol ante 1, alice ante 1, bob ante 1, alice check, bob check")],
+        [("Preflop", "carol ante 1, alice ante 1, bob ante 1, alice check, bob fold")],
         [("2.00", {"alice": "2.00"})],
         {"alice": "50", "bob": "50", "carol": "50"},
         returned={"carol": amount},
@@ -258,24 +259,26 @@ def with_a_stranger(reason: str | None, amount: str = "1") -> dict[str, Any]:
 def test_the_ante_of_a_player_who_was_not_dealt_in_goes_back_for_a_reason() -> None:
     assert codes(with_a_stranger("not dealt in"), "as-posted") == []
     assert judged(with_a_stranger("not dealt in"), "as-posted").tally.dealt == 2
-    assert codes(with_a_stranger(None), "as-posted") == ["wrong-uncalled-return"]
+    # Without one she is dealt in: she should have acted, and gets nothing back.
+    assert codes(with_a_stranger(None), "as-posted") == ["out-of-turn", "wrong-uncalled-return"]
 
 
 def test_a_hand_in_which_nothing_is_left_in_a_pot_is_right() -> None:
     stacks = {"alice": "50", "bob": "50"}
     post = a_post([("Preflop", "bob bb 2, alice fold")], [], stacks, returned={"bob": "2"})
-    assert codes(post) == []
+    assert codes(post, "as-posted") == []
 
 
 # -- shares ------------------------------------------------------------------------------------
 
 
 def split_pot(won: dict[str, str], **root: Any) -> dict[str, Any]:
-    """Three players play for antes and a dead cent; the dealer has seat 2."""
-    stacks = {"alice": "50", "bob": "50", "carol": "50"}
-    antes = "alice dead 0.01, alice ante 4, bob ante 4, carol ante 4"
-    play = f"{antes}, alice check, bob check, carol check"
-    return a_post([("Preflop", play)], [("12.01", won)], stacks, returned={}, dealer_seat=2, **root)
+    """Three players are all-in with antes and a dead cent; the dealer has seat 2."""
+    stacks = {"alice": "4.01", "bob": "4", "carol": "4"}
+    antes = "alice dead 0.01, alice ante 4!, bob ante 4!, carol ante 4!"
+    return a_post(
+        [("Preflop", antes)], [("12.01", won)], stacks, returned={}, dealer_seat=2, **root
+    )
 
 
 @pytest.mark.parametrize(
@@ -327,7 +330,8 @@ def test_halves_are_shared_each_by_itself(
 def test_in_soko_the_odd_unit_goes_to_who_was_dealt_cards_first() -> None:
     post = split_pot({"alice": "6.00", "bob": "6.01"}, game_type="Soko")
     deal = [{"action": "Dealt Cards", "player_id": player} for player in (2, 1, 3)]
-    post["ohh"]["rounds"].insert(0, {"street": "Second Street", "actions": deal})
+    first = post["ohh"]["rounds"][0]
+    first.update(street="Second Street", actions=[*first["actions"], *deal])
     assert codes(post, "as-posted") == []
 
 
@@ -342,14 +346,15 @@ def side_pot(rakes: tuple[str, str], for_hand: bool, won: tuple[str, str]) -> di
     post = a_post(
         [
             ("Preflop", "alice sb 1, bob bb 2, carol call 2, alice call 1, bob check"),
-            ("Flop: 2c7d9h", "alice bet 8!, bob raise 13, carol call 13"),
-            ("Turn: Jd", ""),
-            ("River: 3s", ""),
+            ("Flop: 2c7d9h", "alice bet 8!, bob call 8, carol call 8"),
+            ("Turn: Jd", "bob bet 5, carol call 5"),
+            ("River: 3s", "bob check, carol check"),
             ("Showdown", "alice show AhAdKcKs, bob show QhQd8c8s, carol muck TdTs4c4s"),
         ],
         [("30.00", {"alice": won[0]}), ("10.00", {"bob": won[1]})],
         {"alice": "10", "bob": "100", "carol": "100"},
         returned={},
+        bet_limit={"bet_type": "NL"},
     )
     for pot, rake in zip(post["ohh"]["pots"], rakes, strict=True):
         pot["rake"] = Decimal(rake)
@@ -407,25 +412,34 @@ def test_a_site_s_own_drop_leaves_the_pot_for_the_jackpot() -> None:
 # -- the examples of RULES 3, to the cent ------------------------------------------------------
 
 
-def credits_hand(play: str, pots: list[tuple[str, dict[str, str]]], back: str) -> dict[str, Any]:
+Rounds = list[tuple[str, str]]
+
+
+def credits_hand(
+    rounds: Rounds, pots: list[tuple[str, dict[str, str]]], back: str
+) -> dict[str, Any]:
+    """Play for credits; the ante is what c has, in a game of two it is 10."""
     who, _, returned = back.partition(" ")
-    names = [name for name in "abc" if f"{name} " in play]
+    three = "c ante" in rounds[0][1]
+    stacks = {"a": "20000", "b": "20000", "c": "50"} if three else {"a": "20000", "b": "20000"}
     return a_post(
-        [("Deal", play)],
+        rounds,
         pots,
-        dict.fromkeys(names, "20000"),
+        stacks,
         returned={who: returned} if back else {},
         game_type="FiveCardDraw",
         bet_limit={"bet_type": "NL"},
         currency="XCR",
         small_blind_amount=0,
         big_blind_amount=0,
+        ante_amount=50 if three else 10,
     )
 
 
-SHORT = "a ante 0, b bet 50, c call 50!, a raise 100, b fold"
-THREE = "a bet 100, b call 100, c call 50!"
-LEFT = "a ante 10, b ante 10, a bet 500, b raise 10000, b fold"
+ANTES = "a ante 50, b ante 50, c ante 50!"
+SHORT = [("Deal", f"{ANTES}, a bet 50, b fold"), ("First Draw", "")]
+THREE = [("Deal", f"{ANTES}, a bet 50, b call 50"), ("First Draw", "a check, b check")]
+LEFT = [("Deal", "a ante 10, b ante 10, a bet 500, b raise 10000, b fold left")]
 
 
 @pytest.mark.parametrize(
@@ -439,7 +453,7 @@ LEFT = "a ante 10, b ante 10, a bet 500, b raise 10000, b fold"
     ],
 )
 def test_the_examples_under_the_finished_rule(
-    play: str, pots: list[tuple[str, dict[str, str]]], back: str
+    play: Rounds, pots: list[tuple[str, dict[str, str]]], back: str
 ) -> None:
     assert rules("gamevelvet").all_in.rule == "finished"
     assert codes(credits_hand(play, pots, back), "gamevelvet") == []
@@ -454,7 +468,7 @@ def test_the_examples_under_the_finished_rule(
     ],
 )
 def test_the_examples_under_the_matched_rule(
-    play: str, pots: list[tuple[str, dict[str, str]]], back: str
+    play: Rounds, pots: list[tuple[str, dict[str, str]]], back: str
 ) -> None:
     assert rules("as-posted").all_in.rule == "matched"
     assert codes(credits_hand(play, pots, back), "as-posted") == []
