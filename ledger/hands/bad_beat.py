@@ -71,8 +71,8 @@ def bad_beat_of(
     return BadBeat(
         losers=lost.losers,
         winners=lost.winners,
-        dealt=tuple([who.player_id for who in tally.players.values() if who.dealt]),
-        doubts=tuple([doubt for doubt, given in doubts.items() if given]),
+        dealt=[who.player_id for who in tally.players.values() if who.dealt],
+        doubts=[doubt for doubt, given in doubts.items() if given],
     )
 
 
@@ -92,9 +92,9 @@ class _Lost(NamedTuple):
     """
 
     strength: int
-    losers: tuple[int, ...]
-    winners: tuple[int, ...]
-    unknown: tuple[int, ...]
+    losers: list[int]
+    winners: list[int]
+    unknown: list[int]
 
 
 class _MainPot(NamedTuple):
@@ -125,11 +125,11 @@ class _MainPot(NamedTuple):
     def _posted(self) -> list[Win]:
         return [one for one in self.posted if one.win_amount]
 
-    def _winners(self, part: Part) -> tuple[int, ...]:
+    def _winners(self, part: Part) -> list[int]:
         if not part.open:
-            return part.winners
+            return list(part.winners)
         other = "high" if part.half == "low" else "low"
-        return tuple(dict.fromkeys(one.player_id for one in self._posted() if one.x_half != other))
+        return list(dict.fromkeys(one.player_id for one in self._posted() if one.x_half != other))
 
     def _on(self, part: Part, won: set[int]) -> _Lost | None:
         """Find who lost on one board; of three or more that qualify the two highest count."""
@@ -152,7 +152,7 @@ class _MainPot(NamedTuple):
             for player, strength in strengths.items()
             if strength is None and (player in won or player not in showdown.mucked)
         ]
-        return _Lost(highest, tuple(losers), winners, tuple(unknown))
+        return _Lost(highest, losers, winners, unknown)
 
     def _uses_both(self, player: int, board: int, strength: int) -> bool:
         """Tell whether a hand as good as the player's best can be made of both his hole cards."""

@@ -118,7 +118,7 @@ class Booking(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             dealt_in_bps=rules.dealt_in_bps,
             dealt_in_includes_winner_and_loser=rules.dealt_in_includes_winner_and_loser,
             review=rules.review,
-            doubts=found.doubts,
+            doubts=tuple(found.doubts),
         )
 
     def _staked(self, player_id: int, amount: int, dead: int) -> HandStaked:

@@ -38,10 +38,10 @@ class BadBeat(msgspec.Struct, frozen=True):
     the highest hand; ``dealt`` is everybody who was dealt in.
     """
 
-    losers: tuple[int, ...]
-    winners: tuple[int, ...]
-    dealt: tuple[int, ...]
-    doubts: tuple[Doubt, ...] = ()
+    losers: list[int]
+    winners: list[int]
+    dealt: list[int]
+    doubts: list[Doubt]
 
 
 class Expected(msgspec.Struct, frozen=True, omit_defaults=True):

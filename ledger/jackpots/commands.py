@@ -172,7 +172,7 @@ class SettleHit(_OfHit, frozen=True, kw_only=True):
                 "pool_minor": pool,
                 "paid_minor": paid,
                 "left_minor": settled.left_minor,
-                "shares": msgspec.to_builtins(shares),
+                "shares": [msgspec.to_builtins(share) for share in shares],
             },
         )
 

@@ -178,7 +178,7 @@ def test_who_folded_hits_nothing_but_was_dealt_in() -> None:
     )  # fmt: skip
     judgement = judged(post)
     assert judgement.bad_beat is not None
-    assert judgement.bad_beat.dealt == (1, 2, 3)
+    assert judgement.bad_beat.dealt == [1, 2, 3]
 
 
 def test_who_leaves_before_the_showdown_hits_nothing() -> None:
