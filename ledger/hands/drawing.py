@@ -100,6 +100,9 @@ class _Reader:
     # -- getting cards and throwing them away ----------------------------------------------------
 
     def _deal(self, number: int, street: Street, player: int, cards: list[str]) -> None:
+        if player in self.folded:
+            self._fault("wrong-card-count", number, player, 0, len(cards))
+            return
         drawing = street.draw
         held = self.held.get(player, [])
         if drawing and player not in self.owed:
@@ -136,6 +139,8 @@ class _Reader:
         return self.stub.anything_back and not any(card in cards for cards in held)
 
     def _throw(self, number: int, street: Street, player: int, cards: list[str]) -> None:
+        if player in self.folded:
+            return
         most = MOST_DRAWN if street.draw else 0
         if len(cards) > most:
             self._fault("wrong-card-count", number, player, most, len(cards))

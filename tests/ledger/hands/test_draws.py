@@ -111,6 +111,16 @@ def test_the_hand_after_the_draw_wins() -> None:
     assert winners(a_draw(draw)) == ["bob 8.00"]
 
 
+def test_who_has_folded_draws_no_cards() -> None:
+    post = a_draw("bob stand-pat")
+    post["ohh"]["rounds"][0]["actions"].append({"player_id": 1, "action": "Fold"})
+    post["ohh"]["pots"][0]["player_wins"][0]["player_id"] = 2
+    assert found(post) == []
+    drawn = a_draw(f"alice discard 2c, alice deal 4c, {STAND}")["ohh"]["rounds"][1]["actions"]
+    post["ohh"]["rounds"][1]["actions"] = drawn[:3]
+    assert found(post) == ["wrong-card-count"]
+
+
 def test_a_second_draw_in_a_game_of_one_is_too_much() -> None:
     post = a_draw(f"alice stand-pat, {STAND}")
     again = a_draw(f"alice discard 2c, alice deal 4c, {STAND}")["ohh"]["rounds"][1]
