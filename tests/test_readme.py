@@ -1,4 +1,7 @@
-"""README.md tells the truth: what it says that commands print is what they print."""
+"""README.md tells the truth: what it says that commands print is what they print.
+
+The pages that go on where it ends are run after it, in the same shell.
+"""
 
 import os
 import re
@@ -13,7 +16,11 @@ import pytest
 from ops.serving import Serving, temporary_folder
 
 PROJECT: Final = Path(__file__).parent.parent
-README: Final = (PROJECT / "README.md").read_text()
+PAGES: Final = {
+    path: (PROJECT / path).read_text()
+    for path in ("README.md", "ops/runbooks/auditor.md", "ops/runbooks/treasurer.md")
+}
+README: Final = PAGES["README.md"]
 SERVED_AT: Final = "http://127.0.0.1:8000"
 END_OF_COMMAND: Final = "\x1e"
 
@@ -33,17 +40,18 @@ CHANGING: Final = (
 class Block(NamedTuple):
     """The commands of one block, and all that it shows: commands and what they print."""
 
-    line: int
+    place: str
     commands: list[str]
     shown: str
 
 
-def blocks(text: str) -> list[Block]:
+def blocks(path: str, text: str) -> list[Block]:
     """Find the console blocks: a command begins with ``$``, its further lines are indented."""
     found = []
     for match in re.finditer(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         commands = re.findall(r"^\$ (.*(?:\n    .*)*)", match[1], re.MULTILINE)
-        found.append(Block(text.count("\n", 0, match.start()) + 2, commands, match[1]))
+        line = text.count("\n", 0, match.start()) + 2
+        found.append(Block(f"{Path(path).stem}-line-{line}", commands, match[1]))
     return found
 
 
@@ -86,7 +94,7 @@ def run(found: list[Block], folder: Path, served: Serving) -> list[str]:
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
-        timeout=120,
+        timeout=300,
     )
     printed = iter(ran.stdout.split(END_OF_COMMAND))
     return [
@@ -99,23 +107,23 @@ def _with_end(text: str) -> str:
     return text if not text or text.endswith("\n") else f"{text}\n"
 
 
-BLOCKS: Final = blocks(README)
+BLOCKS: Final = [block for path, text in PAGES.items() for block in blocks(path, text)]
 
 
 @pytest.fixture(scope="module")
-def printed() -> dict[int, str]:
+def printed() -> dict[str, str]:
     if shutil.which("curl") is None or shutil.which("bash") is None:
         pytest.skip("README.md shows requests with curl, in bash: one of them is not here")
     with temporary_folder() as folder, Serving(folder) as served:
         for name, content in files(README).items():
             (folder / name).write_text(content)
         shown = run(BLOCKS, folder, served)
-    return {block.line: text for block, text in zip(BLOCKS, shown, strict=True)}
+    return {block.place: text for block, text in zip(BLOCKS, shown, strict=True)}
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: f"line-{block.line}")
-def test_commands_print_what_the_readme_says(block: Block, printed: dict[int, str]) -> None:
-    assert masked(printed[block.line]) == masked(block.shown)
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.place)
+def test_commands_print_what_the_readme_says(block: Block, printed: dict[str, str]) -> None:
+    assert masked(printed[block.place]) == masked(block.shown)
 
 
 def test_the_readme_has_files_and_commands_to_try() -> None:
@@ -130,3 +138,11 @@ def test_make_targets_and_files_that_the_readme_names_exist() -> None:
     assert {"demo", "test", "serve", "bench", "check"} <= named <= set(targets)
     for path in re.findall(r"`((?:ops|ledger)/[\w./-]+)`|\]\(((?!http)[\w./-]+)\)", README):
         assert (PROJECT / (path[0] or path[1])).exists(), path
+
+
+def test_sections_that_the_readme_links_exist() -> None:
+    headings = re.findall(r"^#+ (.*)$", README, re.MULTILINE)
+    known = {heading.lower().replace(" ", "-") for heading in headings}
+    linked = re.findall(r"\]\(#([\w-]+)\)", README)
+    assert len(linked) > 5
+    assert set(linked) <= known
