@@ -2,7 +2,7 @@
 #   make demo    a card room's day through the real API
 #   make test    all tests
 #   make oracle  10,000 random hands of each game, settled as PokerKit settles them
-#   make serve   database, API and projections, until Ctrl-C
+#   make serve   database, API, projections and worker, until Ctrl-C
 #   make bench   throughput, beside what the database alone can do
 #   make check   lint, types, layers, and that the lock is up to date
 #   make lock    resolve the dependencies of pyproject.toml anew

@@ -69,7 +69,7 @@ EXPECTED = (
 
 @app.command()
 def serve() -> None:
-    """Run database, API and projections until Ctrl-C or SIGTERM."""
+    """Run database, API, projections and worker until Ctrl-C or SIGTERM."""
     settings = configuration.load()
     logging.configure("supervisor", settings.log_level)
     supervisor.Supervisor(settings).run()
