@@ -448,9 +448,9 @@ async def resync(
 ) -> Response:
     """Set every seat's chips to what the game server has, because a hand was lost.
 
-    The differences are booked to suspense, for the treasurer to clear. From the rulebook's threshold
-    on a second person must agree first: what counts is the money that players are given or that is
-    taken from them, whichever is more. When chips have moved before he does, ask again.
+    The differences are booked to suspense, for the treasurer to clear. From the threshold of the
+    rulebook on a second person must agree first: what counts is the money that players are given
+    or that is taken from them, whichever is more. When chips have moved before he does, ask again.
     """
     command = ResyncTable(
         **common(caller, key),
