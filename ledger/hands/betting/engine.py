@@ -91,7 +91,7 @@ def _open_hand(
         _bring_in(betting, posts.get("Bring In"), rest, bring_in)
     elif betting.game.acts_first == "left-of-dealer":
         betting.full = betting.to_match
-        betting.let_act(None)
+        betting.let_act(0)
     else:
         _blinds(betting, posts, straddles, rest)
     if betting.left < 2:
@@ -108,6 +108,8 @@ def _take_posts(
     actors = betting.actors
     for index, action in enumerate(actions):
         kind = action.action
+        if kind == "Dealt Cards":
+            continue
         if kind in FORCED:
             actor = actors.get(action.player_id)
             if actor is None:
@@ -157,9 +159,9 @@ def _blinds(
         actor.answered = 0
         last = actor
     if last is None:
-        betting.let_act(_first_of(betting, rest)[0])
+        betting.let_act(_place_of(_first_of(betting, rest)[0]))
     else:
-        betting.let_act(ring[(last.place + 1) % len(ring)])
+        betting.let_act(last.place + 1)
 
 
 def _bring_in(
@@ -172,7 +174,7 @@ def _bring_in(
     rules = betting.rulebook.bring_in
     if not posts:
         first, action = _first_of(betting, rest)
-        betting.let_act(first)
+        betting.let_act(_place_of(first))
         if isinstance(rules, str) or not betting.able:
             return
         due_by = brings_in(betting)
@@ -211,6 +213,10 @@ def _first_of(betting: Betting, actions: Sequence[Action]) -> tuple[Actor | None
     return None, None
 
 
+def _place_of(actor: Actor | None) -> int:
+    return 0 if actor is None else actor.place
+
+
 # -- later rounds ------------------------------------------------------------------------------
 
 
@@ -219,17 +225,22 @@ def _open_round(betting: Betting, round_: Round, place: int) -> None:
     betting.waiting = []
     betting.to_match = betting.due = betting.full = betting.bets = 0
     betting.brought_in = betting.open_pair = False
-    betting.why_closed = _why_closed(betting, round_, place)
+    betting.why_closed = ""
     for one in betting.ring:
         one.bet = 0
     if place <= betting.street:
+        again = "There is no betting when a street is run again."
+        betting.why_closed = again if place >= 0 else "There is no betting on this street."
         return
     able = betting.able
     playing = betting.left > 1 and len(able) > 1
     if place > betting.street + 1 and playing:
         _tell_left_out(betting)
     betting.street = place
-    if not playing or betting.why_closed:
+    if round_.cards and _all_share_last_card(betting, place):
+        betting.why_closed = "There is no betting after a seventh card that all share."
+        return
+    if not playing:
         return
     betting.full_bets += 1
     if betting.limit is not None:
@@ -241,21 +252,15 @@ def _open_round(betting: Betting, round_: Round, place: int) -> None:
         betting.open_pair = shows_pair(betting)
     openers = highest_showing(betting)
     first, _ = _first_of(betting, round_.actions)
-    betting.let_act(first if not openers or first in openers else openers[0])
+    betting.let_act(_place_of(first if not openers or first in openers else openers[0]))
 
 
-def _why_closed(betting: Betting, round_: Round, place: int) -> str:
-    """Say why there is no betting in a round; nothing when there is."""
-    if place < 0:
-        return "There is no betting on this street."
-    if place <= betting.street:
-        return "There is no betting when a street is run again."
+def _all_share_last_card(betting: Betting, place: int) -> bool:
+    """Tell whether a card on the board is everyone's last. Source: K 10.7.7, K 10.8.7."""
     streets = betting.play.streets
-    shared = betting.game.deck_runs_short == "shared-card" and place == len(streets) - 1
-    if shared and round_.cards and not streets[place].board:
-        # K 10.7.7, K 10.8.7
-        return "There is no betting after a seventh card that all share."
-    return ""
+    if betting.game.deck_runs_short != "shared-card" or place < len(streets) - 1:
+        return False
+    return not streets[place].board
 
 
 def _close_round(betting: Betting) -> None:

@@ -164,25 +164,22 @@ class Betting:
 
     # -- turns -----------------------------------------------------------------------------------
 
-    def let_act(self, first: Actor | None) -> None:
-        """Let everyone act once who can, beginning with a player or the next after him."""
-        able = self.able
-        if first is None or not able or able[0] is first:
-            self.waiting = able[::-1]
-            return
-        place = first.place
-        waiting = [one for one in able if one.place >= place]
-        waiting += [one for one in able if one.place < place]
+    def let_act(self, place: int) -> None:
+        """Let everyone act once who can, beginning with a place of the ring or the next one."""
+        able, at = self.able, 0
+        for one in able:
+            if one.place >= place:
+                break
+            at += 1
+        waiting = able[at:] + able[:at]
         waiting.reverse()
         self.waiting = waiting
 
     def let_answer(self, actor: Actor) -> None:
         """Let everyone else act who can, beginning at the left of a player."""
-        able, place = self.able, actor.place
-        waiting = [one for one in able if one.place > place]
-        waiting += [one for one in able if one.place < place]
-        waiting.reverse()
-        self.waiting = waiting
+        self.let_act(actor.place)
+        if not actor.all_in:
+            self.waiting.pop()
 
     def must_act(self) -> list[Actor]:
         """Name who is still to act; who is alone with chips and owes nothing need not."""
