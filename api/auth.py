@@ -43,6 +43,7 @@ class Scope(StrEnum):
     BALANCES_READ = "balances:read"
     BOOKS_READ = "books:read"
     FINDINGS_READ = "findings:read"
+    FINDINGS_RESOLVE = "findings:resolve"
     LEDGER_FINANCE = "ledger:finance"
     PROTESTS_READ = "protests:read"
     APPROVALS_READ = "approvals:read"
@@ -58,12 +59,19 @@ ROLES: Final[dict[str, frozenset[Scope]]] = {
     | {Scope.HANDS_POST, Scope.HANDS_READ, Scope.TABLES_RUN, Scope.TABLES_READ},
     "cashier": _EVERYONE
     | {Scope.CASHIER_RUN, Scope.PLAYERS_REGISTER, Scope.PLAYERS_READ, Scope.BALANCES_READ},
-    "support": _READER | {Scope.PLAYERS_REGISTER, Scope.FINDINGS_READ, Scope.PROTESTS_READ},
+    "support": _READER
+    | {
+        Scope.PLAYERS_REGISTER,
+        Scope.FINDINGS_READ,
+        Scope.FINDINGS_RESOLVE,
+        Scope.PROTESTS_READ,
+    },
     "compliance": _READER
     | {
         Scope.PLAYERS_INTERVENE,
         Scope.CASHIER_REVIEW,
         Scope.FINDINGS_READ,
+        Scope.FINDINGS_RESOLVE,
         Scope.BOOKS_READ,
         Scope.PROTESTS_READ,
         Scope.APPROVALS_READ,

@@ -1,8 +1,8 @@
-"""The books: what is owed and what covers it, every balance, every finding."""
+"""The books: what is owed and what covers it, and every balance."""
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from api import csv, links, listing
@@ -10,36 +10,23 @@ from api.as_of import AsOfAsked, Told, reading
 from api.auth import Caller, Scope, needs
 from api.edge import LedgerRoute
 from api.links import LINKS, Known, Links
-from api.listing import Listed
-from api.positions import Paged, Reached
+from api.positions import Reached
 from api.rows import row_model, shown
-from api.tables import LONGEST_ID, id_of
 from ledger import accounts
 from projections import views
-from projections.queries import client_funds, findings, jackpots, trial_balance
+from projections.queries import client_funds, jackpots, trial_balance
 from projections.reading import Row
 
 router = APIRouter(prefix="/v1", tags=["books"], route_class=LedgerRoute, dependencies=[Reached])
 
 Auditing = Annotated[Caller, needs(Scope.BOOKS_READ)]
 Balances = Annotated[Caller, needs(Scope.BALANCES_READ)]
-Findings = Annotated[Caller, needs(Scope.FINDINGS_READ)]
-Name = Annotated[str | None, Query(max_length=64)]
-TableName = Annotated[str | None, Query(max_length=LONGEST_ID)]
 
 _RENAMED = {"code": "account", "table_id": "table"}
 
 FundsRow: Any = row_model("ClientFundsRow", views.CLIENT_FUNDS)
 BalanceRow: Any = row_model("TrialBalanceRow", views.TRIAL_BALANCE)
 JackpotRow: Any = row_model("JackpotRow", views.JACKPOTS)
-FindingRow: Any = row_model(
-    "FindingRow",
-    views.FINDINGS,
-    renamed={"table_id": "table", "place": "where"},
-    position=int,
-    expected=Any,
-    posted=Any,
-)
 
 _FIGURES: Final = ("bankroll", "frozen", "withdrawal", "chips", "pot", "jackpot", "bank", "transit")
 """Figures of client funds that are components of the same name; debt is one as well."""
@@ -120,13 +107,6 @@ class JackpotsAnswer(Told):
     """What each jackpot's pool holds."""
 
     jackpots: list[JackpotRow]
-
-
-class FindingsAnswer(Told):
-    """A page of open findings, the oldest first."""
-
-    findings: list[FindingRow]
-    cursor: str | None
 
 
 @router.get(
@@ -213,52 +193,6 @@ def list_jackpots(request: Request, caller: Balances, asked: AsOfAsked) -> Respo
         for row in found
     ]
     return listing.answer_all(request, "jackpots", JackpotRow, {"jackpots": rows}, read)
-
-
-@router.get(
-    "/findings",
-    response_model=FindingsAnswer,
-    responses=csv.DOCUMENTED,
-    summary="Open findings",
-)
-def list_findings(
-    request: Request,
-    caller: Findings,
-    paging: Paged,
-    asked: AsOfAsked,
-    table: TableName = None,
-    *,
-    hand: Annotated[str | None, Query(max_length=128, description="A game number.")] = None,
-    code: Name = None,
-) -> Response:
-    """List what was found wrong with booked hands and is not resolved."""
-
-    def page(cursor: str | None, limit: int) -> Listed:
-        with reading(request, asked) as read:
-            found = findings.page(
-                read.at,
-                network=caller.network,
-                table_id=id_of(table) if table is not None else None,
-                game_number=hand,
-                code=code,
-                limit=limit,
-                cursor=cursor,
-                known=read.as_of,
-            )
-        rows = [_finding(caller, row) for row in found.rows]
-        return Listed(rows, found.cursor, read.at_page(found.position))
-
-    return listing.answer(request, paging, "findings", FindingRow, page)
-
-
-def _finding(caller: Caller, row: Row) -> dict[str, Any]:
-    found = links.allowed(
-        caller,
-        event=links.event(row["position"]),
-        hand=links.hand(row["game_number"]),
-        table=links.table(row["table_id"]),
-    )
-    return shown(row, renamed={"table_id": "table", "place": "where"}, links=found)
 
 
 def _funds(caller: Caller, known: Known, row: Row) -> Links:

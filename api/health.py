@@ -1,7 +1,7 @@
 """Whether the process lives, whether it can serve, and what it counts."""
 
 from collections.abc import Iterable, Iterator
-from typing import Final, LiteralString, NamedTuple
+from typing import Final, LiteralString, NamedTuple, get_args
 
 import psycopg
 from fastapi import APIRouter, FastAPI, Request, Response
@@ -12,6 +12,7 @@ from api.hand_records import waiting_of
 from api.metrics import CONTENT_TYPE, Gauge
 from api.problems import Problem
 from api.reads import Connection
+from ledger.rulebooks.values import CardCode, RuleCode
 
 router = APIRouter(tags=["operations"])
 
@@ -132,8 +133,7 @@ def _database_gauges(connection: Connection) -> Iterator[Gauge]:
         lag.seconds,
     )
     yield Gauge("cardroom_waiting_hands", "Refused hands that may still be booked.", waiting)
-    findings = _of_the_book(connection, "SELECT count(*) FROM book.findings")
-    yield Gauge("cardroom_open_findings", "Findings that nobody has resolved.", findings)
+    yield from _finding_gauges(connection)
     pending = _of_the_book(connection, _PENDING)
     yield Gauge("cardroom_pending_approvals", "Requests that wait for a second person.", pending)
     overdue = _of_the_book(connection, f"{_PENDING} AND expires_at < clock_timestamp()")
@@ -146,6 +146,46 @@ def _database_gauges(connection: Connection) -> Iterator[Gauge]:
     yield from _backup_gauges(connection)
     yield from _check_gauges(connection)
     yield from _server_gauges(connection)
+
+
+# Of a series that begins with its first finding, Prometheus sees no increase: all that can be filed
+# are counted from nought.
+FILED: Final = (
+    *((code, "flag") for code in (*get_args(RuleCode), *get_args(CardCode))),
+    ("cards-unknown", "unverified"),
+    ("different-content", "refuse"),
+)
+"""Codes of findings of booked hands, with the levels that they can have."""
+
+_FINDINGS: Final = """
+SELECT code, level, sum(findings), sum(findings) FILTER (WHERE status <> 'resolved')
+  FROM book.finding_counts GROUP BY code, level
+"""
+
+
+def _finding_gauges(connection: Connection) -> Iterator[Gauge]:
+    """Tell how many findings there are of each kind, and how many of them wait for somebody."""
+    filed = dict.fromkeys(FILED, 0)
+    unresolved = dict.fromkeys((code for code, _ in FILED), 0)
+    try:
+        with connection.transaction():
+            found = connection.execute(_FINDINGS).fetchall()
+    except psycopg.errors.UndefinedTable:
+        found = []
+    for code, level, findings, left in found:
+        filed[code, level] = int(findings)
+        unresolved[code] = unresolved.get(code, 0) + int(left)
+    for code, left in unresolved.items():
+        help_text = "Findings that nobody has resolved."
+        yield Gauge("cardroom_open_findings", help_text, left, {"code": code})
+    for (code, level), findings in filed.items():
+        yield Gauge(
+            "cardroom_findings",
+            "Findings of booked hands, by kind and level.",
+            findings,
+            {"code": code, "level": level},
+            counts=True,
+        )
 
 
 _COVERAGE: Final = """

@@ -53,6 +53,10 @@ class Known(NamedTuple):
         """Lead to entries: the filters are those of ``GET /v1/entries``, None left out."""
         return Link(Scope.BOOKS_READ, f"/v1/entries?{self._query(filters)}")
 
+    def findings(self, **filters: Any) -> Link:
+        """Lead to findings: the filters are those of ``GET /v1/findings``, None left out."""
+        return Link(Scope.FINDINGS_READ, f"/v1/findings?{self._query(filters)}", for_staff=True)
+
     def statement(self, of: str, key: str, scope: Scope = Scope.BOOKS_READ) -> Link:
         """Lead to the statement of a player, partner, table, provider or account up to then."""
         until = {"position_before": self.position + 1}
@@ -92,6 +96,11 @@ def written(instant: datetime) -> str:
 def event(position: int) -> Link:
     """Lead to the event at a position."""
     return Link(Scope.BOOKS_READ, f"/v1/events/{position}")
+
+
+def finding(position: int) -> Link:
+    """Lead to a finding, and what was done about it."""
+    return Link(Scope.FINDINGS_READ, f"/v1/findings/{position}", for_staff=True)
 
 
 def hand(game_number: str | None) -> Link | None:

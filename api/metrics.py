@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client import multiprocess as shared
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -27,6 +27,8 @@ class Gauge(NamedTuple):
     help: str
     value: float
     labels: Mapping[str, str] = {}
+    counts: bool = False
+    """Whether it only ever grows; it is then exposed as a counter, as ``name`` and ``_total``."""
 
 
 class _AtScrape(Collector):
@@ -34,11 +36,12 @@ class _AtScrape(Collector):
         self._gauges = gauges
 
     def collect(self) -> Iterable[Metric]:
-        families: dict[str, GaugeMetricFamily] = {}
+        families: dict[str, GaugeMetricFamily | CounterMetricFamily] = {}
         for gauge in self._gauges():
             family = families.get(gauge.name)
             if family is None:
-                family = GaugeMetricFamily(gauge.name, gauge.help, labels=list(gauge.labels))
+                kind = CounterMetricFamily if gauge.counts else GaugeMetricFamily
+                family = kind(gauge.name, gauge.help, labels=list(gauge.labels))
                 families[gauge.name] = family
             family.add_metric(list(gauge.labels.values()), gauge.value)
         return families.values()

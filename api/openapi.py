@@ -51,7 +51,7 @@ The last record is `#end,rows=…,position=…`: a file without it is not comple
 TAGS: Final = {
     "game-server": "Posts hands and runs the tables.",
     "cashier": "Registers players, books deposits and withdrawals.",
-    "support": "Answers players: reads accounts, tables and hands.",
+    "support": "Answers players: reads accounts, tables and hands, settles findings.",
     "compliance": "Suspends and closes accounts, reviews withdrawals, reads the books.",
     "approver": "Agrees to what others ask for; releases withdrawals.",
     "auditor": "Reads everything and changes nothing.",

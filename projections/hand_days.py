@@ -1,22 +1,13 @@
-"""What tables earned by day, and what was found wrong with hands."""
+"""What tables earned by day."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
-import psycopg
-from psycopg.types.json import Jsonb
 
-from ledger import catalogue
 from ledger.core import Event
-from ledger.hands.events import (
-    HandContested,
-    HandFlagged,
-    HandPosted,
-    HandRaked,
-    JackpotContributed,
-)
+from ledger.hands.events import HandPosted, HandRaked, JackpotContributed
 from projections.writes import Write, columns, statement
 
 TableDay = tuple[str, str, date, str]
@@ -44,11 +35,6 @@ SELECT * FROM unnest(%b::text[], %b::text[], %b::date[], %b::text[],
        rake_minor = kept.rake_minor + excluded.rake_minor,
        contribution_minor = kept.contribution_minor + excluded.contribution_minor
 """
-_ADD_FINDINGS: Final = """
-INSERT INTO {}.findings
-SELECT * FROM unnest(%b::bigint[], %b::text[], %b::text[], %b::text[], %b::timestamptz[],
-                     %b::jsonb[])
-"""
 _ADD_RAKE: Final = """
 INSERT INTO {}.table_rake AS kept
 SELECT * FROM unnest(%b::text[], %b::text[], %b::date[], %b::text[], %b::text[],
@@ -56,29 +42,27 @@ SELECT * FROM unnest(%b::text[], %b::text[], %b::date[], %b::text[], %b::text[],
     ON CONFLICT (network, table_id, occurred_day, currency, partner) DO UPDATE
    SET hands = kept.hands + excluded.hands, rake_minor = kept.rake_minor + excluded.rake_minor
 """
-
-
-class FindingRow(NamedTuple):
-    """A finding as it is kept: which event told it, and of which hand."""
-
-    position: int
-    network: str
-    table_id: str
-    game_number: str
-    occurred_at: datetime
-    finding: dict[str, Any]
+_ADD_JACKPOTS: Final = """
+INSERT INTO {}.jackpot_days AS kept
+SELECT * FROM unnest(%b::text[], %b::text[], %b::text[], %b::date[], %b::text[],
+                     %b::bigint[], %b::bigint[])
+    ON CONFLICT (network, jackpot, currency, occurred_day, table_id) DO UPDATE
+   SET hands = kept.hands + excluded.hands,
+       contribution_minor = kept.contribution_minor + excluded.contribution_minor
+"""
 
 
 class HandDays:
-    """Sums of a batch, by table and day, and its findings."""
+    """Sums of a batch, by table and day."""
 
     def __init__(self, book: str) -> None:
         self._add_days = statement(_ADD_DAYS, book)
         self._add_rake = statement(_ADD_RAKE, book)
-        self._add_findings = statement(_ADD_FINDINGS, book)
         self.days: dict[TableDay, list[int]] = {}
         self.rake: dict[tuple[str, str, date, str, str], list[int]] = {}
-        self._findings: list[tuple[int, str, Event]] = []
+        self._add_jackpots = statement(_ADD_JACKPOTS, book)
+        self.jackpots: dict[tuple[str, str, str, date, str], list[int]] = {}
+        """Network, jackpot, currency, day, table id -> hands that contributed, and how much."""
         self._at: datetime | None = None
         self._day = date.min
         self._stream = ""
@@ -94,8 +78,6 @@ class HandDays:
             HandPosted: self.posted,
             HandRaked: self._raked,
             JackpotContributed: self._contributed,
-            HandFlagged: self._found,
-            HandContested: self._found,
         }
         return notes.get(event_type)
 
@@ -124,9 +106,11 @@ class HandDays:
         if stream != self._stream or event.occurred_at != self._at:
             self._enter(stream, event)
         self._sums[2] += event.amount_minor
-
-    def _found(self, stream: str, event: Event, position: int) -> None:
-        self._findings.append((position, stream, event))
+        network, table, day, currency = self._place
+        key = (network, event.jackpot, currency, day, table)
+        sums = self.jackpots.setdefault(key, [0, 0])
+        sums[0] += 1
+        sums[1] += event.amount_minor
 
     def _enter(self, stream: str, event: Any) -> None:
         """Turn to the table and day of a hand: mostly all of its events are of the same."""
@@ -137,51 +121,13 @@ class HandDays:
         self._place = (event.network, event.table, self._day, event.currency)
         self._sums = self.days.setdefault(self._place, [0, 0, 0])
 
-    def writes(self, cursor: psycopg.Cursor[Any]) -> Iterator[Write]:
-        """Add the sums to those of the batches before, and write the findings."""
+    def writes(self) -> Iterator[Write]:
+        """Add the sums to those of the batches before."""
         if self.days:
             yield Write(self._add_days, columns((*key, *sums) for key, sums in self.days.items()))
         if self.rake:
             yield Write(self._add_rake, columns((*key, *sums) for key, sums in self.rake.items()))
-        found = [(*row[:-1], Jsonb(row.finding)) for row in self.findings(cursor)]
-        if found:
-            yield Write(self._add_findings, columns(found))
-        self.days, self.rake, self._findings, self._stream = {}, {}, [], ""
-
-    def findings(self, cursor: psycopg.Cursor[Any]) -> Iterator[FindingRow]:
-        """Give the findings that were noted; their hands are looked up in the journal."""
-        if not self._findings:
-            return
-        posted = _posted(cursor, {stream for _, stream, _ in self._findings})
-        for position, stream, event in self._findings:
-            yield _row(posted[stream], position, event)
-
-
-def _row(posted: HandPosted, position: int, event: Event) -> FindingRow:
-    if isinstance(event, HandFlagged):
-        content = msgspec.to_builtins(event.finding)
-    else:
-        assert isinstance(event, HandContested)
-        content = {
-            "code": "different-content",
-            "level": "refuse",
-            "where": ", ".join(event.differing),
-            "message": "Another content was posted for a hand that is booked.",
-        }
-    return FindingRow(
-        position, posted.network, posted.table, posted.game_number, event.occurred_at, content
-    )
-
-
-def _posted(cursor: psycopg.Cursor[Any], streams: set[str]) -> dict[str, HandPosted]:
-    """Read how hands were booked: a finding names neither its table nor its number."""
-    found = {}
-    for stream, topic, state in cursor.execute(
-        "SELECT originator_id, topic, state FROM journal.events"
-        " WHERE originator_id = ANY (%s) AND originator_version = 1",
-        (sorted(streams),),
-    ):
-        posted = catalogue.decode(topic, state)
-        assert isinstance(posted, HandPosted), stream
-        found[stream] = posted
-    return found
+        if self.jackpots:
+            rows = [(*key, *sums) for key, sums in self.jackpots.items()]
+            yield Write(self._add_jackpots, columns(rows))
+        self.days, self.rake, self.jackpots, self._stream = {}, {}, {}, ""

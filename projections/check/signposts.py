@@ -7,7 +7,7 @@ from psycopg import sql
 
 from ledger.core import Event
 from projections.check.report import Report
-from projections.hand_days import FindingRow, HandDays
+from projections.hand_days import HandDays
 from projections.schema import BLOCK
 
 # Name, what the entries give, what is kept: compared as sets of rows.
@@ -77,7 +77,7 @@ def _part(statement: LiteralString, book: str) -> sql.Composed:
 
 
 class HandDaysCheck:
-    """Adds up hands, rake and contributions anew, and notes what was found and requested."""
+    """Adds up hands, rake and contributions anew, and notes what was requested."""
 
     def __init__(self) -> None:
         self.sums = HandDays("")
@@ -96,6 +96,7 @@ class HandDaysCheck:
         for table, columns, sums in (
             ("table_days", 4, self.sums.days),
             ("table_rake", 5, self.sums.rake),
+            ("jackpot_days", 5, self.sums.jackpots),
         ):
             kept = {
                 row[:columns]: list(row[columns:])
@@ -111,32 +112,7 @@ class HandDaysCheck:
                         f"kept: {kept.get(key)}; the hands give {sums.get(key)}",
                         f"{book}.{table}",
                     )
-        self._check_findings(connection, book, report)
         self._check_transactions(connection, book, report)
-
-    def _check_findings(
-        self, connection: psycopg.Connection[Any], book: str, report: Report
-    ) -> None:
-        """Compare each finding with the event that told it and the hand that it is about."""
-        kept = {
-            row[0]: FindingRow(*row)
-            for row in connection.execute(
-                sql.SQL(
-                    "SELECT position, network, table_id, game_number, occurred_at, finding"
-                    " FROM {}.findings"
-                ).format(sql.Identifier(book))
-            )
-        }
-        with connection.cursor() as cursor:
-            told = {row.position: row for row in self.sums.findings(cursor)}
-        for position in sorted({**kept, **told}):
-            if kept.get(position) != told.get(position):
-                report.add(
-                    "finding-differs",
-                    f"position {position}",
-                    f"kept: {kept.get(position)}; told: {told.get(position)}",
-                    f"{book}.findings",
-                )
 
     def _check_transactions(
         self, connection: psycopg.Connection[Any], book: str, report: Report

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from api import books, entries, lists
+from api import books, entries, findings, lists
 from tests.api.conftest import Room, refused, serving
 from tests.api.test_hands import Game
 
@@ -51,7 +51,8 @@ READS: list[tuple[str, dict[str, Any], str, type[BaseModel]]] = [
     ("/v1/accounts", {}, "auditor", books.AccountsAnswer),
     ("/v1/jackpots", {}, "support", books.JackpotsAnswer),
     ("/v1/entries", {}, "auditor", entries.EntriesAnswer),
-    ("/v1/findings", {}, "compliance", books.FindingsAnswer),
+    ("/v1/findings", {}, "compliance", findings.FindingsAnswer),
+    ("/v1/findings/summary", {}, "compliance", findings.SummaryAnswer),
     ("/v1/bankrolls", {}, "support", lists.BankrollsAnswer),
     ("/v1/deposits", {}, "support", lists.DepositsAnswer),
     ("/v1/withdrawals", {}, "support", lists.WithdrawalsAnswer),

@@ -19,6 +19,9 @@ from ledger.cashier.events import (
 )
 from ledger.core import Event
 from ledger.hands.events import (
+    FindingExplained,
+    FindingReopened,
+    FindingResolved,
     HandAwarded,
     HandFlagged,
     HandPosted,
@@ -75,6 +78,7 @@ class Room:
         hand = [list(self.hand(name)) for name in self._random.choices([*self.tables], k=hands)]
         for begin in range(0, hands, per_commit):
             commits.append([event for one in hand[begin : begin + per_commit] for event in one])
+        commits += filter(None, [list(self.look_into_findings())])
         commits.append(list(self.withdraw("Table 1")))
         return commits
 
@@ -180,7 +184,14 @@ class Room:
             HandAwarded(player=winner.player, pot=0, amount_minor=pot - rake, **where, **about),
         )
         if self.hands % 5 == 0:
-            finding = Finding(code="wrong-rake", level="flag", where="pots", message="too much")
+            finding = Finding(
+                code="wrong-rake",
+                level="flag",
+                where="pots",
+                expected="0.00",
+                posted=f"0.{self.hands:02}",
+                message="too much",
+            )
             yield stream, HandFlagged(finding=finding, **about)
         nets: dict[int, int] = defaultdict(int)
         for one, amount in stakes.items():
@@ -190,6 +201,23 @@ class Room:
             table_stream(self.network, name),
             HandSettled(game_number=number, started_at=self.now, net_minor=dict(nets), **about),
         )
+
+    def look_into_findings(self) -> Iterator[Written]:
+        """Explain the first finding, resolve the second as well, open the third again."""
+        for done, number in enumerate(range(5, min(self.hands, 15) + 1, 5)):
+            stream = hand_stream(self.network, str(number))
+            about = {
+                **self._about(f"finding {number}"),
+                "actor": "maria",
+                "game_number": str(number),
+                "finding": 1,
+            }
+            yield stream, FindingExplained(text="The cap was set up wrong.", **about)
+            if done:
+                resolved = {"resolution": "corrected-by-adjustment", "corrected_by": "resync-1"}
+                yield stream, FindingResolved(reason="Given back.", **resolved, **about)
+            if done > 1:
+                yield stream, FindingReopened(reason="To another player.", **about)
 
     def _posted(self, number: str, name: str, contribution: int, about: Any) -> HandPosted:
         return HandPosted(

@@ -12,7 +12,6 @@ from projections.cursors import InvalidCursorError
 from projections.queries import (
     bankrolls,
     client_funds,
-    findings,
     jackpots,
     payments,
     players,
@@ -135,17 +134,6 @@ def test_days_are_those_that_are_asked_for(at: Snapshot) -> None:
     )
     assert {row["occurred_day"] for row in days.days} == {date(2024, 3, 1)}
     assert {row["partner"] for row in days.rake_by_partner} == {"north"}
-
-
-def test_findings_stay_with_their_hands(at: Snapshot) -> None:
-    page = findings.page(at, network=NETWORK, code="wrong-rake")
-    assert [row["game_number"] for row in page.rows] == ["5", "10", "15", "20"]
-    assert findings.count(at) == 4
-    (one,) = findings.page(at, network=NETWORK, game_number="10").rows
-    assert (one["level"], one["place"], one["message"]) == ("flag", "pots", "too much")
-    first = findings.page(at, network=NETWORK, limit=3)
-    rest = findings.page(at, network=NETWORK, limit=3, cursor=first.cursor)
-    assert [*first.rows, *rest.rows] == page.rows
 
 
 def test_deposits_and_withdrawals_have_their_status(at: Snapshot, room: Room) -> None:
