@@ -102,6 +102,8 @@ class _Reader:
         """The number of the round in which a player folded."""
         self.told: dict[int, list[str]] = {}
         """What players showed, or mucked for others to see."""
+        self.told_in: dict[int, int] = {}
+        """The number of the round in which they did."""
         self.streets_dealt: set[str] = set()
         self.boards: dict[str, list[list[str]]] = {}
 
@@ -118,6 +120,7 @@ class _Reader:
                 kind, player = action.action, action.player_id
                 if player is not None:
                     into = dealt if kind == "Dealt Cards" else told
+                    self.told_in[player] = number
                     before = into.get(player)
                     into[player] = cards if before is None else before + _new(kind, before, cards)
             if round_.cards is not None:
@@ -221,7 +224,10 @@ class _Reader:
             if mine == shown or player in self.cards.faulty or _twice(mine):
                 continue
             due = full if play.dealt_at_once or player in in_showdown else len(mine)
-            own[player] = join(self.cards, player, mine, shown, due)
+            where = f"rounds[{self.told_in[player]}].actions"
+            own[player], faults = join(player, mine, shown, due, where)
+            for fault in faults:
+                self.cards.add_fault(fault, player)
         for player in in_showdown:
             missing = full - len(own.get(player, ()))
             if missing > 0:
@@ -256,26 +262,27 @@ def _new(kind: str, before: Sequence[str], cards: Sequence[str]) -> list[str]:
 
 
 def join(
-    cards: Cards, player: int, mine: Sequence[str], shown: Sequence[str], due: int
-) -> list[str]:
+    player: int, mine: Sequence[str], shown: Sequence[str], due: int, where: str
+) -> tuple[list[str], list[Fault]]:
     """Join what a player was dealt with what he showed, into so many cards."""
+    faults = []
     known = [card for card in mine if card != UNKNOWN]
     seen = [card for card in shown if card != UNKNOWN]
     if _twice(seen):
         message = "A player showed a card twice."
-        cards.add_fault(Fault("duplicate-card", "rounds", message, None, list(shown)), player)
+        faults.append(Fault("duplicate-card", where, message, None, list(shown)))
     known += [card for card in seen if card not in known]
     count = max(len(known), len(shown))
     if count > due:
         fault = Fault(
             "wrong-card-count",
-            "rounds",
+            where,
             "A player showed other cards than he was dealt, or too many.",
             [{"player": player, "cards": due}],
             [{"player": player, "cards": count}],
         )
-        cards.add_fault(fault, player)
-    return known + [UNKNOWN] * (due - len(known))
+        faults.append(fault)
+    return known + [UNKNOWN] * (due - len(known)), faults
 
 
 def _twice(cards: Sequence[str]) -> bool:

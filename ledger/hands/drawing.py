@@ -55,6 +55,9 @@ class _Reader:
         self.held = self.cards.own
         self.stub = _Stub(rules.deck(tally.dealt).cards())
         self.told: dict[int, list[str]] = {}
+        """What players showed, or mucked for others to see."""
+        self.told_in: dict[int, int] = {}
+        """The number of the round in which they did."""
         self.had: dict[int, set[str]] = {}
         """Cards that a player was dealt and is not known to have thrown away."""
         self.owed: dict[int, int] = {}
@@ -94,6 +97,7 @@ class _Reader:
             self.folded.add(player)
             self.stub.muck += self.held.pop(player, [])
         elif cards:
+            self.told_in[player] = number
             told = self.told.get(player, [])
             self.told[player] = told + [card for card in cards if card not in told]
 
@@ -206,7 +210,10 @@ class _Reader:
                 if mine is None or (UNKNOWN in mine and card not in mine):
                     self._reveal(len(self.hand.rounds) - 1, player, card)
             if mine is not None:
-                self.held[player] = join(self.cards, player, mine, shown, self.play.own)
+                where = f"rounds[{self.told_in[player]}].actions"
+                self.held[player], faults = join(player, mine, shown, self.play.own, where)
+                for fault in faults:
+                    self.cards.add_fault(fault, player)
 
     def _reveal(self, number: int, player: int, card: str) -> None:
         """Take note of a card that was shown and is not known to have been dealt to the player."""

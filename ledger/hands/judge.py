@@ -190,7 +190,7 @@ def _wins(
     posted = settled.pots[number].player_wins if number < len(settled.pots) else []
     winners = [win.player_id for win in posted if win.win_amount]
     parts = showdown.parts(entitled, winners) if showdown is not None else []
-    if not any(part.open for part in parts):
+    if parts and not any(part.open for part in parts):
         divided = shares.divided(hand, parts, net, rulebook)
         return [ExpectedWin(player, share, half) for (player, half), share in divided.items()]
     may = {player for part in parts for player in (*part.winners, *part.open)}

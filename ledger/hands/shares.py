@@ -126,6 +126,9 @@ class _Check(NamedTuple):
             if not part.open and net // (2 * len(parts)) >= len(part.winners):
                 must.update(part.winners)
         winners = {win.player_id for win in self.wins if win.win_amount}
+        if len(parts) == 1 and not winners.isdisjoint(parts[0].winners):
+            # The best of the known hands won: so did all that are as good.
+            must.update(parts[0].winners)
         if winners - may or must - winners:
             self.wrong_winner("The pot belongs to the best hand.", sorted(may))
             return False

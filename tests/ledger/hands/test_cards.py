@@ -273,6 +273,8 @@ def shown(hands: Mapping[str, str], winner: str, board: str = BOARD) -> list[str
          ["cards-unknown"]),
         ("a shown hand loses to another shown", {"alice": "AhAd", "bob": "QhQd", "carol": ""},
          "bob", BOARD, ["wrong-pot-winner"]),
+        ("of equal hands both win or neither",
+         {"alice": "AhQd", "bob": "AdQh", "carol": ""}, "alice", BOARD, ["wrong-pot-winner"]),
         ("one card is known", {"alice": "AhAd", "bob": "Kh??"}, "alice", BOARD,
          ["cards-unknown"]),
         ("one card, and it cannot win", {"alice": "AhAd", "bob": "2h??"}, "alice", "AsAc7d8hKc",
