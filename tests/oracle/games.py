@@ -83,14 +83,16 @@ def _antes(kind: Any) -> Callable[[], Any]:
     return lambda: kind(AUTOMATIONS, True, ANTE, BRING_IN, BIG, 2 * BIG)
 
 
+# Stud for seven: should eight need more cards than are left, PokerKit deals folded cards again,
+# where here all share one (K 10.7.7).
 GAMES: Final = (
     Game("Holdem", "NL", (2, 6), _blinds(NoLimitTexasHoldem, BIG)),
     Game("Holdem", "PL", (2, 6), _blinds(PotLimitTexasHoldem, BIG)),
     Game("Holdem", "FL", (2, 6), _blinds(FixedLimitTexasHoldem, BIG, 2 * BIG)),
     Game("Omaha", "PL", (2, 5), _blinds(PotLimitOmahaHoldem, BIG)),
     Game("OmahaHiLo", "FL", (2, 4), _blinds(FixedLimitOmahaHiLo, BIG, 2 * BIG)),
-    Game("Stud", "FL", (2, 8), _antes(FixedLimitSevenCardStud)),
-    Game("StudHiLo", "FL", (2, 8), _antes(FixedLimitStudHiLo)),
+    Game("Stud", "FL", (2, 7), _antes(FixedLimitSevenCardStud)),
+    Game("StudHiLo", "FL", (2, 7), _antes(FixedLimitStudHiLo)),
     Game("TripleDraw27", "FL", (2, 6),
          _blinds(FixedLimitDeuceToSevenLowballTripleDraw, BIG, 2 * BIG)),
     Game("FiveCardDraw", "NL", (2, 6), _blinds(NoLimitFiveCardDraw, BIG)),
