@@ -16,11 +16,11 @@ OUTSIDE: Final = frozenset(("Added Chips", "Sits Down", "Stands Up", "Player Adj
 
 BETS: Final = frozenset(("Bet", "Raise", "Call"))
 
-UNDEALT: Final = FORCED | OUTSIDE
-"""What a player may do who is not dealt in."""
-
 ADDED: Final = "Add to Pot"
-"""Money from outside the players."""
+"""Money from outside the players, whoever is said to add it."""
+
+UNDEALT: Final = FORCED | OUTSIDE | {ADDED}
+"""What a player may do who is not dealt in."""
 
 
 class Contribution(msgspec.Struct, gc=False):
@@ -104,6 +104,8 @@ def tally(hand: Hand) -> Tally:
                     who.dealt = True
                     who.live += amount
                     who.bet += amount
+                elif kind == ADDED:
+                    result.added += amount
                 else:
                     _put_in(who, kind, amount)
                 if action.is_allin:

@@ -88,6 +88,14 @@ WRONG: list[tuple[str, Change, str, str]] = [
         "rounds",
     ),
     (
+        "money from outside, said to be a player's",
+        lambda hand: hand["rounds"][0]["actions"].append(
+            {"action": "Add to Pot", "amount": 1, "player_id": 2}
+        ),
+        "money-not-conserved",
+        "rounds",
+    ),
+    (
         "staked too much",
         at("players", 1, "starting_stack", value=5),
         "stake-exceeds-chips",
