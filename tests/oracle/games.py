@@ -16,9 +16,10 @@ from pokerkit import (
     StandardHighHand,
     State,
 )
-from pokerkit import FixedLimitOmahaHoldemHighLowSplitEightOrBetter as FixedLimitOmahaHiLo
+from pokerkit import FixedLimitOmahaHoldemHighLowSplitEightOrBetter as OmahaHiLo
 from pokerkit import FixedLimitSevenCardStudHighLowSplitEightOrBetter as FixedLimitStudHiLo
 from pokerkit.games import (
+    FixedLimitPokerMixin,
     NoLimitPokerMixin,
     PotLimitPokerMixin,
     SingleDraw,
@@ -29,6 +30,10 @@ from pokerkit.games import (
 
 class PotLimitTexasHoldem(PotLimitPokerMixin, TexasHoldemMixin, UnfixedLimitHoldem):  # type: ignore[misc]
     """PokerKit has the parts of it, not the game."""
+
+
+class FixedLimitOmahaHiLo(FixedLimitPokerMixin, OmahaHiLo):  # type: ignore[misc]
+    """What PokerKit calls so is pot limit."""
 
 
 class NoLimitFiveCardDraw(NoLimitPokerMixin, SingleDraw):  # type: ignore[misc]
