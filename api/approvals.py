@@ -37,6 +37,7 @@ from ledger.approvals.commands import (
 )
 from ledger.approvals.events import ApprovalState, Status, approval_stream
 from ledger.core import Approvable
+from ledger.jackpots.commands import AnnulHit, ReleaseHit
 from ledger.periods.commands import ClosePeriod, ReopenPeriod
 from ledger.tables.commands import ResyncTable
 from ledger.treasury.commands import CorrectTreasury, RecordProviderSettlement
@@ -53,6 +54,8 @@ COMMANDS: Final[dict[str, type[Approvable]]] = {
         CorrectTreasury,
         ClosePeriod,
         ReopenPeriod,
+        ReleaseHit,
+        AnnulHit,
     )
 }
 """What may be approved, by the action that its text names: it is read back as this."""

@@ -45,6 +45,7 @@ class Scope(StrEnum):
     FINDINGS_READ = "findings:read"
     FINDINGS_RESOLVE = "findings:resolve"
     LEDGER_FINANCE = "ledger:finance"
+    JACKPOTS_DECIDE = "jackpots:decide"
     PROTESTS_READ = "protests:read"
     APPROVALS_READ = "approvals:read"
     APPROVALS_WITHDRAW = "approvals:withdraw"
@@ -90,6 +91,7 @@ ROLES: Final[dict[str, frozenset[Scope]]] = {
     | {
         Scope.TABLES_RUN,
         Scope.TABLES_RESYNC,
+        Scope.JACKPOTS_DECIDE,
         Scope.RULEBOOKS_ADOPT,
         Scope.BOOKS_READ,
         Scope.FINDINGS_READ,

@@ -12,9 +12,8 @@ from api.edge import LedgerRoute
 from api.links import LINKS, Known, Links
 from api.positions import Reached
 from api.rows import row_model, shown
-from ledger import accounts
 from projections import views
-from projections.queries import client_funds, jackpots, trial_balance
+from projections.queries import client_funds, trial_balance
 from projections.reading import Row
 
 router = APIRouter(prefix="/v1", tags=["books"], route_class=LedgerRoute, dependencies=[Reached])
@@ -26,7 +25,6 @@ _RENAMED = {"code": "account", "table_id": "table"}
 
 FundsRow: Any = row_model("ClientFundsRow", views.CLIENT_FUNDS)
 BalanceRow: Any = row_model("TrialBalanceRow", views.TRIAL_BALANCE)
-JackpotRow: Any = row_model("JackpotRow", views.JACKPOTS)
 
 _FIGURES: Final = ("bankroll", "frozen", "withdrawal", "chips", "pot", "jackpot", "bank", "transit")
 """Figures of client funds that are components of the same name; debt is one as well."""
@@ -103,12 +101,6 @@ class AccountsAnswer(Told):
     accounts: list[HouseAccount]
 
 
-class JackpotsAnswer(Told):
-    """What each jackpot's pool holds."""
-
-    jackpots: list[JackpotRow]
-
-
 @router.get(
     "/client-funds",
     response_model=ClientFundsAnswer,
@@ -163,7 +155,7 @@ def get_trial_balance(request: Request, caller: Auditing, asked: AsOfAsked) -> R
     summary="The accounts of the house",
 )
 def list_accounts(request: Request, caller: Auditing, asked: AsOfAsked) -> Response:
-    """Tell what bank, transit, rake, jackpots, suspense and the like hold."""
+    """Tell what bank, transit, rake, suspense and the like hold."""
     with reading(request, asked) as read:
         found = trial_balance.house_accounts(read.at, network=caller.network, known=read.past)
     parts = {
@@ -172,27 +164,6 @@ def list_accounts(request: Request, caller: Auditing, asked: AsOfAsked) -> Respo
         ]
     }
     return listing.answer_all(request, "accounts", HouseAccount, parts, read)
-
-
-@router.get(
-    "/jackpots", response_model=JackpotsAnswer, responses=csv.DOCUMENTED, summary="The jackpots"
-)
-def list_jackpots(request: Request, caller: Balances, asked: AsOfAsked) -> Response:
-    """Tell what each pool owes to players. Source: D."""
-    with reading(request, asked) as read:
-        found = jackpots.pools(read.at, network=caller.network, known=read.past)
-    rows = [
-        shown(
-            row,
-            links=_account(
-                caller,
-                read.known,
-                {**row, "code": accounts.jackpot(row["network"], row["jackpot"])},
-            ),
-        )
-        for row in found
-    ]
-    return listing.answer_all(request, "jackpots", JackpotRow, {"jackpots": rows}, read)
 
 
 def _funds(caller: Caller, known: Known, row: Row) -> Links:

@@ -122,6 +122,16 @@ def table(table_id: str | None) -> Link | None:
     return Link(Scope.TABLES_READ, f"/v1/tables/{_part(table_id)}")
 
 
+def jackpot(name: str) -> Link:
+    """Lead to a jackpot: its pool, its rules, what a hit would pay."""
+    return Link(Scope.BALANCES_READ, f"/v1/jackpots/{_part(name)}")
+
+
+def jackpot_hits(name: str) -> Link:
+    """Lead to the hits of a jackpot."""
+    return Link(Scope.BALANCES_READ, f"/v1/jackpots/{_part(name)}/hits")
+
+
 def player(player_id: Any) -> Link | None:
     """Lead to a player's account."""
     if player_id is None:

@@ -12,8 +12,10 @@ from typing import Final, NamedTuple
 
 from ledger.approvals.policies import EXPIRY, Pending, expire
 from ledger.core import Book, Command
+from ledger.jackpots.commands import HitFigures
+from ledger.jackpots.policies import SETTLEMENT, Undecided, settlements
 from ledger.treasury.policies import COVERAGE, coverage_changes
-from projections.queries import approvals, treasury
+from projections.queries import approvals, jackpots, treasury
 from projections.reading import Snapshot
 
 AT_ONCE: Final = 200
@@ -51,5 +53,21 @@ def _coverage(seen: Seen) -> Iterator[Command]:
     yield from coverage_changes(seen.states, seen.at.position, funds, seen.now)
 
 
-POLICIES: Final = (Policy(EXPIRY, _expiries), Policy(COVERAGE, _coverage))
+def _settlements(seen: Seen) -> Iterator[Command]:
+    """Settle the hits of jackpots, one after the other."""
+    hits = [
+        Undecided(
+            *(row["network"], row["jackpot"], row["currency"], row["game_number"], row["waits"]),
+            HitFigures(number=row["number"], position=row["position"], got_minor=row["got_minor"]),
+        )
+        for row in jackpots.undecided(seen.at, limit=AT_ONCE)
+    ]
+    yield from settlements(seen.states, hits, seen.now)
+
+
+POLICIES: Final = (
+    Policy(EXPIRY, _expiries),
+    Policy(SETTLEMENT, _settlements),
+    Policy(COVERAGE, _coverage),
+)
 """Every policy, in the order in which they look."""

@@ -11,7 +11,9 @@ from psycopg import sql
 from ledger import catalogue
 from ledger.accounts import parse
 from ledger.core import Event, stream
+from ledger.hands import filed
 from ledger.hands.events import (
+    BadBeatHit,
     HandAwarded,
     HandPosted,
     HandRaked,
@@ -19,10 +21,13 @@ from ledger.hands.events import (
     HandStaked,
     JackpotContributed,
 )
+from ledger.players.events import JackpotWon
 from ledger.recorder import microseconds
 from projections.balances import Balances, Booked
+from projections.findings import Findings
 from projections.hand_days import HandDays, decode_played
 from projections.hours import HOUR, HOURS_A_DAY
+from projections.jackpots import Jackpots
 from projections.partitions import Partitions
 from projections.rulebooks import Rulebooks
 from projections.schema import FOLLOWED
@@ -69,6 +74,8 @@ class Fold:
         self._partitions = Partitions(cursor, book)
         self._balances = Balances(cursor, book)
         self._hand_days = HandDays(book)
+        self._findings = Findings(book)
+        self._jackpots = Jackpots(book)
         self._rulebooks = Rulebooks(book)
         self._streams = {category: Streams(category, book) for category in FOLLOWED}
         self._routes: dict[str, Route] = {}
@@ -94,7 +101,9 @@ class Fold:
             work = self._balances.book(booked, lambda: self._find(cursor, booked))
             self._balances.copy(cursor, work)
             writes += self._balances.writes(work, batch.recorded_day)
-        writes += self._hand_days.writes(cursor)
+        writes += self._hand_days.writes()
+        writes += self._findings.writes(cursor)
+        writes += self._jackpots.writes(cursor)
         writes += self._rulebooks.writes()
         for streams in self._streams.values():
             writes += streams.writes()
@@ -151,10 +160,25 @@ class Fold:
     def _note_of(self, category: str, event_type: type[Event] | None) -> Note | None:
         """Return what takes the events of a stored name, besides that they move money."""
         if category in self._streams:
-            return self._streams[category].note
+            note = self._streams[category].note
+            if category == "jackpot" or event_type in (JackpotWon, None):
+                return _both(note, self._jackpots.note)
+            return note
         if category == "rulebook":
             return self._rulebooks.note
-        return self._hand_days.note_of(event_type) if category == "hand" else None
+        if category != "hand":
+            return None
+        if event_type is BadBeatHit:
+            return self._jackpots.note
+        if event_type in filed.ABOUT:
+            return self._findings.note
+        return self._note_hand if event_type is None else self._hand_days.note_of(event_type)
+
+    def _note_hand(self, stream_id: str, event: Event, position: int) -> None:
+        """Take an event of a hand, whichever it is."""
+        noting = self._findings if isinstance(event, filed.ABOUT) else self._hand_days
+        noting.note(stream_id, event, position)
+        self._jackpots.note(stream_id, event, position)
 
     def _number(self, route: "Route") -> int:
         route.kind = self._kinds[route.topic] = len(self._kinds) + 1
@@ -179,6 +203,16 @@ class Fold:
         if self._transactions:
             yield Write(self._add_transactions, columns(self._transactions))
         self._new_kinds, self._transactions = [], []
+
+
+def _both(one: Note, other: Note) -> Note:
+    """Hand an event to two who need it."""
+
+    def note(stream_id: str, event: Any, position: int) -> None:
+        one(stream_id, event, position)
+        other(stream_id, event, position)
+
+    return note
 
 
 def booked_part(event_type: type[Event]) -> type[Any]:

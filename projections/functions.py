@@ -353,6 +353,81 @@ PROTEST_WINDOWS_CLOSING: Final = Function(
     " the order in which they close, by the entries recorded up to at_position (NULL: all).",
 )
 
+# What was done about a finding up to the instant decides; what was said of it before it was last
+# opened again no longer counts. Of most findings nobody said anything: no step is looked for.
+FINDINGS_AS_OF: Final = Function(
+    "findings_as_of",
+    _INSTANT,
+    "SETOF book.findings",
+    "sql",
+    """
+    SELECT f.position, f.network, f.table_id, f.game_number, f.number, f.game_server,
+           f.occurred_at, f.code, f.level, f.place, f.expected, f.posted, f.message, f.currency,
+           f.amount_minor,
+           CASE WHEN resolved.position IS NOT NULL THEN 'resolved'
+                WHEN explained.position IS NOT NULL THEN 'explained' ELSE 'open' END AS status,
+           done.changed_position, explained.occurred_at AS explained_at,
+           explained.actor AS explained_by, explained.text AS explanation,
+           resolved.occurred_at AS resolved_at, resolved.actor AS resolved_by,
+           resolved.resolution, resolved.text AS reason, resolved.corrected_by
+      FROM book.findings f
+      LEFT JOIN LATERAL (
+        SELECT max(position) AS changed_position,
+               coalesce(max(position) FILTER (WHERE became = 'open'), 0) AS opened_position
+          FROM book.finding_steps s
+         WHERE s.finding = f.position AND s.position <= at_position
+           AND (occurred_until IS NULL OR s.occurred_at <= occurred_until)
+        ) AS done ON f.changed_position IS NOT NULL
+      LEFT JOIN LATERAL (
+        SELECT * FROM book.finding_steps s
+         WHERE s.finding = f.position AND s.became = 'explained'
+           AND s.position BETWEEN done.opened_position AND at_position
+           AND (occurred_until IS NULL OR s.occurred_at <= occurred_until)
+         ORDER BY s.position DESC LIMIT 1) AS explained ON f.changed_position IS NOT NULL
+      LEFT JOIN LATERAL (
+        SELECT * FROM book.finding_steps s
+         WHERE s.finding = f.position AND s.became = 'resolved'
+           AND s.position BETWEEN done.opened_position AND at_position
+           AND (occurred_until IS NULL OR s.occurred_at <= occurred_until)
+         ORDER BY s.position DESC LIMIT 1) AS resolved ON f.changed_position IS NOT NULL
+     WHERE f.position <= at_position
+       AND (occurred_until IS NULL OR f.occurred_at <= occurred_until)
+    """,
+    "The view findings as it was: of those recorded up to at_position, of hands played up to"
+    " occurred_until (NULL: whenever), what had been said of them by then.",
+)
+
+JACKPOT_HITS_AS_OF: Final = Function(
+    "jackpot_hits_as_of",
+    _INSTANT,
+    "SETOF book.jackpot_hits",
+    "sql",
+    """
+    SELECT h.network, h.jackpot, h.currency, h.number, h.game_number, h.table_id, h.position,
+           h.occurred_at, h.rulebook, h.losers, h.winners, h.dealt, h.doubts, h.waits,
+           CASE WHEN decided THEN h.status WHEN released THEN 'released'
+                WHEN h.waits THEN 'waiting' ELSE 'open' END,
+           CASE WHEN released THEN h.released_position END,
+           CASE WHEN released THEN h.released_at END,
+           CASE WHEN decided THEN h.decided_position END,
+           CASE WHEN decided THEN h.decided_at END,
+           CASE WHEN decided THEN h.pool_minor END, CASE WHEN decided THEN h.paid_minor END,
+           CASE WHEN decided THEN h.left_minor END, CASE WHEN decided THEN h.ground END,
+           CASE WHEN decided THEN h.reason END
+      FROM book.jackpot_hits h
+     CROSS JOIN LATERAL (
+        SELECT h.decided_position <= at_position
+               AND (occurred_until IS NULL OR h.decided_at <= occurred_until) AS decided,
+               h.released_position <= at_position
+               AND (occurred_until IS NULL OR h.released_at <= occurred_until) AS released
+        ) AS by_then
+     WHERE h.position <= at_position
+       AND (occurred_until IS NULL OR h.occurred_at <= occurred_until)
+    """,
+    "The view jackpot_hits as it was: of those recorded up to at_position, in hands played up to"
+    " occurred_until (NULL: whenever), what had become of them by then.",
+)
+
 _CONSTANTS: Final = {**PLACEHOLDERS, "block": str(BLOCK), "apart": str(ENTRIES_APART)}
 
 FUNCTIONS: Final = (
@@ -368,5 +443,7 @@ FUNCTIONS: Final = (
     _of_accounts(JACKPOTS, "component = 'jackpot'"),
     PROTEST_WINDOWS_AS_OF,
     PROTEST_WINDOWS_CLOSING,
+    FINDINGS_AS_OF,
+    JACKPOT_HITS_AS_OF,
 )
 """In the order in which they are made: none names one that follows."""

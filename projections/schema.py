@@ -25,6 +25,7 @@ FOLLOWED: Final = {
     "partner": "partners",
     "treasury": "treasuries",
     "period": "periods",
+    "jackpot": "jackpots",
 }
 """Categories of streams of which the folded state is kept, and in which table."""
 
@@ -202,7 +203,7 @@ CREATE TABLE {{book}}.{table} (
     network  text COLLATE "C" NOT NULL GENERATED ALWAYS AS (split_part(stream, ':', 2)) STORED
 ) WITH (fillfactor = 60);
 """
-        for table in ("providers", "partners", "treasuries", "periods")
+        for table in ("providers", "partners", "treasuries", "periods", "jackpots")
     )
     + f"""
 CREATE INDEX deposits_in_transit ON {{book}}.deposits (network, deposit) WHERE {IN_TRANSIT};
@@ -232,15 +233,110 @@ CREATE TABLE {book}.table_rake (
     rake_minor   bigint NOT NULL,
     PRIMARY KEY (network, table_id, occurred_day, currency, partner)
 ) WITH (fillfactor = 60);
+"""
+
+# Findings of most kinds are few; cards that were never shown may leave very many, which nobody
+# looks at. So each kind has its index, and what was looked at has one.
+FINDINGS: Final = """
 CREATE TABLE {book}.findings (
-    position    bigint PRIMARY KEY,
-    network     text COLLATE "C" NOT NULL,
-    table_id    text COLLATE "C" NOT NULL,
-    game_number text COLLATE "C" NOT NULL,
-    occurred_at timestamptz NOT NULL,
-    finding     jsonb NOT NULL
-);
+    position         bigint PRIMARY KEY,
+    amount_minor     bigint,
+    changed_position bigint,
+    occurred_at      timestamptz NOT NULL,
+    explained_at     timestamptz,
+    resolved_at      timestamptz,
+    number           integer NOT NULL,
+    network          text COLLATE "C" NOT NULL,
+    table_id         text COLLATE "C" NOT NULL,
+    game_number      text COLLATE "C" NOT NULL,
+    game_server      text COLLATE "C" NOT NULL,
+    code             text COLLATE "C" NOT NULL,
+    level            text COLLATE "C" NOT NULL,
+    currency         text COLLATE "C" NOT NULL,
+    status           text COLLATE "C" NOT NULL,
+    explained_by     text COLLATE "C",
+    explanation      text COLLATE "C",
+    resolved_by      text COLLATE "C",
+    resolution       text COLLATE "C",
+    reason           text COLLATE "C",
+    corrected_by     text COLLATE "C",
+    finding          jsonb NOT NULL
+) WITH (fillfactor = 90);
 CREATE INDEX findings_table ON {book}.findings (network, table_id, position);
+CREATE INDEX findings_code ON {book}.findings (network, code, position);
+CREATE INDEX findings_hand ON {book}.findings (network, game_number, position);
+CREATE INDEX findings_unresolved ON {book}.findings (network, position)
+    WHERE status <> 'resolved';
+CREATE INDEX findings_changed ON {book}.findings (network, position)
+    WHERE changed_position IS NOT NULL;
+CREATE INDEX findings_amount ON {book}.findings (network, currency, amount_minor DESC, position)
+    WHERE amount_minor IS NOT NULL;
+CREATE TABLE {book}.finding_steps (
+    position     bigint PRIMARY KEY,
+    finding      bigint NOT NULL,
+    occurred_at  timestamptz NOT NULL,
+    became       text COLLATE "C" NOT NULL,
+    actor        text COLLATE "C" NOT NULL,
+    text         text COLLATE "C" NOT NULL,
+    resolution   text COLLATE "C",
+    corrected_by text COLLATE "C"
+);
+CREATE INDEX finding_steps_finding ON {book}.finding_steps (finding, position);
+CREATE TABLE {book}.finding_counts (
+    network  text COLLATE "C" NOT NULL,
+    code     text COLLATE "C" NOT NULL,
+    level    text COLLATE "C" NOT NULL,
+    status   text COLLATE "C" NOT NULL,
+    findings bigint NOT NULL,
+    PRIMARY KEY (network, code, level, status)
+) WITH (fillfactor = 50);
+"""
+
+# A hit is decided long after others that come later were seen; it is found by its number.
+JACKPOTS: Final = """
+CREATE TABLE {book}.jackpot_hits (
+    position          bigint PRIMARY KEY,
+    released_position bigint,
+    decided_position  bigint,
+    occurred_at       timestamptz NOT NULL,
+    released_at       timestamptz,
+    decided_at        timestamptz,
+    number            integer NOT NULL,
+    waits             boolean NOT NULL,
+    network           text COLLATE "C" NOT NULL,
+    jackpot           text COLLATE "C" NOT NULL,
+    currency          text COLLATE "C" NOT NULL,
+    game_number       text COLLATE "C" NOT NULL,
+    table_id          text COLLATE "C" NOT NULL,
+    rulebook          text COLLATE "C" NOT NULL,
+    hit               jsonb NOT NULL,
+    decision          jsonb,
+    UNIQUE (network, jackpot, currency, number)
+) WITH (fillfactor = 70);
+CREATE INDEX jackpot_hits_undecided ON {book}.jackpot_hits (position)
+    WHERE decided_position IS NULL;
+CREATE TABLE {book}.jackpot_shares (
+    position     bigint PRIMARY KEY,
+    occurred_at  timestamptz NOT NULL,
+    network      text COLLATE "C" NOT NULL,
+    jackpot      text COLLATE "C" NOT NULL,
+    currency     text COLLATE "C" NOT NULL,
+    game_number  text COLLATE "C" NOT NULL,
+    player       uuid NOT NULL,
+    part         text COLLATE "C" NOT NULL,
+    amount_minor bigint NOT NULL
+);
+CREATE INDEX jackpot_shares_hand ON {book}.jackpot_shares (network, game_number, position);
+CREATE TABLE {book}.jackpot_days (
+    network            text COLLATE "C" NOT NULL,
+    jackpot            text COLLATE "C" NOT NULL,
+    currency           text COLLATE "C" NOT NULL,
+    occurred_day       date NOT NULL,
+    table_id           text COLLATE "C" NOT NULL,
+    hands              bigint NOT NULL,
+    contribution_minor bigint NOT NULL,
+    PRIMARY KEY (network, jackpot, currency, occurred_day, table_id)
+) WITH (fillfactor = 60);
 """
 
 RULEBOOKS: Final = """
@@ -266,7 +362,7 @@ CREATE TABLE {book}.rulebook_days (
 ) WITH (fillfactor = 70);
 """
 
-TABLES: Final = (ENTRIES, ACCOUNTS, SIGNPOSTS, STREAMS, FUNDS, HANDS, RULEBOOKS)
+TABLES: Final = (ENTRIES, ACCOUNTS, SIGNPOSTS, STREAMS, FUNDS, HANDS, FINDINGS, JACKPOTS, RULEBOOKS)
 
 
 def book_of(generation: int) -> str:

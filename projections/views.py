@@ -297,6 +297,113 @@ JACKPOTS: Final = View(
     },
 )
 
+_JACKPOT: Final = "The jackpot's name."
+_HIT_HAND: Final = "The number of the hand that hit it."
+
+JACKPOT_STANDINGS: Final = View(
+    "jackpot_standings",
+    "How far each jackpot has come with its hits, by its own stream; none before the first.",
+    """
+    SELECT network, state ->> 'jackpot' AS jackpot, state ->> 'currency' AS currency,
+           (state ->> 'hits')::int AS hits, (state ->> 'paid_minor')::bigint AS paid_minor,
+           state ->> 'released' AS released, position
+      FROM {book}.jackpots
+    """,
+    {
+        "network": _NETWORK,
+        "jackpot": _JACKPOT,
+        "currency": _CURRENCY,
+        "hits": "Hits that were settled or annulled: the next one has the number after it.",
+        "paid_minor": "What was paid for all of them.",
+        "released": "The next hit's hand, when it waited and was released.",
+        "position": "The last event of its stream.",
+    },
+)
+
+JACKPOT_HITS: Final = View(
+    "jackpot_hits",
+    "Every hit of a jackpot, in order; who gets what is in jackpot_shares. Key: position.",
+    """
+    SELECT network, jackpot, currency, number, game_number, table_id, position, occurred_at,
+           rulebook, hit -> 'losers' AS losers, hit -> 'winners' AS winners,
+           hit -> 'dealt' AS dealt, hit -> 'doubts' AS doubts, waits,
+           CASE WHEN decision IS NOT NULL THEN decision ->> 'status'
+                WHEN released_position IS NOT NULL THEN 'released'
+                WHEN waits THEN 'waiting' ELSE 'open' END AS status,
+           released_position, released_at, decided_position, decided_at,
+           (decision ->> 'pool_minor')::bigint AS pool_minor,
+           (decision ->> 'pool_minor')::bigint - (decision ->> 'left_minor')::bigint AS paid_minor,
+           (decision ->> 'left_minor')::bigint AS left_minor,
+           decision ->> 'ground' AS ground, decision ->> 'reason' AS reason
+      FROM {book}.jackpot_hits
+    """,
+    {
+        "network": _NETWORK,
+        "jackpot": _JACKPOT,
+        "currency": _CURRENCY,
+        "number": "Counts the hits of the jackpot by their positions, from 1.",
+        "game_number": _HIT_HAND,
+        "table_id": _TABLE,
+        "position": "The event of the hand that says that it hit the jackpot.",
+        "occurred_at": "When the hand was played.",
+        "rulebook": "The version that judged the hand, and says the shares.",
+        "losers": "Who lost with the high hand: one player, or several with equal hands.",
+        "winners": "Who won the main pot with the highest hand.",
+        "dealt": "Everybody who was dealt in.",
+        "doubts": "Why it is not certain that it is one: run-twice, cards-unknown, flagged.",
+        "waits": "Whether a second person has to release it: the rulebook wants it, or doubts do.",
+        "status": "open (to be settled), waiting (for a release), released, settled or annulled.",
+        "released_position": "The event that released it.",
+        "released_at": "When it was released.",
+        "decided_position": "The event that settled or annulled it.",
+        "decided_at": "When that was.",
+        "pool_minor": "What was in the pool when it was hit, earlier hits paid.",
+        "paid_minor": "What the shares add up to.",
+        "left_minor": "What they left in the pool.",
+        "ground": "On what ground it was annulled.",
+        "reason": "Why it was annulled.",
+    },
+)
+
+JACKPOT_SHARES: Final = View(
+    "jackpot_shares",
+    "Every share that was paid for a hit of a jackpot. Key: position.",
+    """
+    SELECT network, jackpot, currency, game_number, player, part, amount_minor, position,
+           occurred_at
+      FROM {book}.jackpot_shares
+    """,
+    {
+        "network": _NETWORK,
+        "jackpot": _JACKPOT,
+        "currency": _CURRENCY,
+        "game_number": _HIT_HAND,
+        "player": _PLAYER,
+        "part": "loser, winner or dealt-in; one player may have several.",
+        "amount_minor": "What he got.",
+        "position": "The event that booked it.",
+        "occurred_at": "When it was settled.",
+    },
+)
+
+JACKPOT_DAYS: Final = View(
+    "jackpot_days",
+    "What each table paid into a jackpot by the day on which it was played.",
+    """
+    SELECT network, jackpot, currency, occurred_day, table_id, hands, contribution_minor
+      FROM {book}.jackpot_days
+    """,
+    {
+        "network": _NETWORK,
+        "jackpot": _JACKPOT,
+        "currency": _CURRENCY,
+        "occurred_day": "The day, UTC.",
+        "table_id": _TABLE,
+        "hands": "Hands that paid something in.",
+        "contribution_minor": "What they paid in.",
+    },
+)
+
 PLAYERS: Final = View(
     "players",
     "Every player, without his name: that is in the vault.",
@@ -408,12 +515,13 @@ TABLE_RAKE: Final = View(
 
 FINDINGS: Final = View(
     "findings",
-    "What was found wrong with booked hands and has not been resolved.",
+    "What was found wrong with booked hands, how each finding stands, and what is at stake in it.",
     """
-    SELECT position, network, table_id, game_number, occurred_at,
-           finding ->> 'code' AS code, finding ->> 'level' AS level,
+    SELECT position, network, table_id, game_number, number, game_server, occurred_at, code, level,
            finding ->> 'where' AS place, finding -> 'expected' AS expected,
-           finding -> 'posted' AS posted, finding ->> 'message' AS message
+           finding -> 'posted' AS posted, finding ->> 'message' AS message, currency, amount_minor,
+           status, changed_position, explained_at, explained_by, explanation, resolved_at,
+           resolved_by, resolution, reason, corrected_by
       FROM {book}.findings
     """,
     {
@@ -421,6 +529,8 @@ FINDINGS: Final = View(
         "network": _NETWORK,
         "table_id": _TABLE,
         "game_number": "The hand's number.",
+        "number": "Which of the hand's findings it is, from 1.",
+        "game_server": "Who posted the hand, or the other content of it.",
         "occurred_at": "When the hand was played, or contested.",
         "code": "What kind of finding it is.",
         "level": "How the rulebook weighs it: flag, refuse, or unverified.",
@@ -428,6 +538,59 @@ FINDINGS: Final = View(
         "expected": "What the rules give.",
         "posted": "What was posted.",
         "message": "The finding in words.",
+        "currency": _CURRENCY,
+        "amount_minor": "At stake: what is not where the rules have it. NULL where the finding is"
+        " not about amounts.",
+        "status": "open, explained (and still open), or resolved.",
+        "changed_position": "The last event about it; NULL while nobody said anything.",
+        "explained_at": "When it was explained the last time.",
+        "explained_by": "Who explained it.",
+        "explanation": "What was found out.",
+        "resolved_at": "When it was resolved.",
+        "resolved_by": "Who resolved it.",
+        "resolution": "What was decided: site-was-right, corrected-by-adjustment, written-off,"
+        " game-server-fixed or cannot-be-verified.",
+        "reason": "Why, in words.",
+        "corrected_by": "The request that moved the money, where a booking of its own did.",
+    },
+)
+
+FINDING_STEPS: Final = View(
+    "finding_steps",
+    "What was done about findings: each explanation, resolution and reopening.",
+    """
+    SELECT s.position, s.finding, f.network, f.table_id, f.game_number, f.number, s.became,
+           s.occurred_at, s.actor, s.text, s.resolution, s.corrected_by
+      FROM {book}.finding_steps s JOIN {book}.findings f ON f.position = s.finding
+    """,
+    {
+        "position": "The event.",
+        "finding": "The position of the finding that it is about.",
+        "network": _NETWORK,
+        "table_id": _TABLE,
+        "game_number": "The hand's number.",
+        "number": "Which of the hand's findings it is, from 1.",
+        "became": "What became of it: explained, resolved, or open again.",
+        "occurred_at": "When.",
+        "actor": "Who.",
+        "text": "What was found out, or why.",
+        "resolution": "What was decided, if it was resolved.",
+        "corrected_by": "The request that moved the money, where a booking of its own did.",
+    },
+)
+
+FINDING_COUNTS: Final = View(
+    "finding_counts",
+    "How many findings there are of each kind, and how they stand.",
+    """
+    SELECT network, code, level, status, findings FROM {book}.finding_counts
+    """,
+    {
+        "network": _NETWORK,
+        "code": "What kind of finding.",
+        "level": "How the rulebook weighs it: flag, refuse, or unverified.",
+        "status": "open, explained or resolved.",
+        "findings": "How many.",
     },
 )
 
@@ -967,10 +1130,16 @@ VIEWS: Final = (
     BANKROLLS,
     CHIPS_AT_TABLES,
     JACKPOTS,
+    JACKPOT_STANDINGS,
+    JACKPOT_HITS,
+    JACKPOT_SHARES,
+    JACKPOT_DAYS,
     TABLES,
     TABLE_DAYS,
     TABLE_RAKE,
     FINDINGS,
+    FINDING_STEPS,
+    FINDING_COUNTS,
     DEPOSITS,
     WITHDRAWALS,
     APPROVALS,

@@ -29,6 +29,13 @@ from ledger.rulebooks import Rulebook, adopted, asked
 from ledger.rulebooks.grounds import known_ground
 
 
+class UnknownJackpot(Refused):
+    """No table plays for a jackpot of this name, and it has no pool."""
+
+    code = "unknown-jackpot"
+    kind: ClassVar[Kind] = "missing"
+
+
 class UnknownHit(Refused):
     """The hand is not on the books, or did not hit this jackpot."""
 

@@ -9,8 +9,10 @@ from ledger import catalogue
 from projections import checkpoints, generations
 from projections.anchors import Anchor, Noted
 from projections.check.chain import Chain, Checked, Stored
+from projections.check.findings import FindingsCheck
 from projections.check.guards import check_triggers, check_views
 from projections.check.hands import HandCheck
+from projections.check.jackpots import JackpotsCheck
 from projections.check.replay import Replay
 from projections.check.report import Report
 from projections.check.rulebooks import RulebooksCheck
@@ -82,6 +84,8 @@ class Check:
         self._book, self._projected = self._live()
         self._replay: Replay | None = None
         self._days = HandDaysCheck()
+        self._findings = FindingsCheck()
+        self._jackpots = JackpotsCheck(self._report)
         self._rulebooks = RulebooksCheck()
         if self._book is not None:
             self._replay = Replay(connection, self._book, self._report)
@@ -107,6 +111,7 @@ class Check:
                 self._replay.end_batch(min(batch[-1].last, self._projected))
             on_progress("events", batch[-1].last)
         self._hands.end()
+        self._jackpots.end()
         head = self._report.position
         on_progress("what is written beside them", head)
         self._check_references()
@@ -121,6 +126,8 @@ class Check:
             on_progress("projections", self._projected)
             self._replay.end()
             self._days.end(self._connection, self._book, self._report)
+            self._findings.end(self._connection, self._book, self._projected, self._report)
+            self._jackpots.compare(self._connection, self._book)
             self._rulebooks.end(self._connection, self._book, self._report)
             check_states(self._connection, self._book, self._projected, self._report)
             check_signposts(self._connection, self._book, self._report)
@@ -132,6 +139,8 @@ class Check:
             event = catalogue.decode(row.topic, row.state)
             lines = event.postings()
             self._hands.note(row.stream, row.position, event, lines)
+            projected = row.position <= self._projected
+            self._jackpots.note(row.stream, row.position, event, projected=projected)
         except UNFOLDABLE as error:
             self._report.add(
                 "unreadable-event",
@@ -141,6 +150,7 @@ class Check:
             return
         if self._replay is not None and row.position <= self._projected:
             self._days.note(row.stream, row.position, event, bool(lines))
+            self._findings.note(row.stream, row.position, event)
             self._rulebooks.note(row.stream, row.position, event, lines)
             if lines:
                 self._replay.note(row.position, event, lines, commit.recorded_day)
