@@ -2,8 +2,10 @@
 #   make demo    a card room's day through the real API
 #   make test    all tests
 #   make oracle  10,000 random hands of each game, settled as PokerKit settles them
+#   make fuzz    100,000 mutants of right hands: none that breaks a rule may pass
 #   make serve   database, API, projections and worker, until Ctrl-C
 #   make bench   throughput, beside what the database alone can do
+#   make judge-bench  what judging a hand costs
 #   make check   lint, types, layers, and that the lock is up to date
 #   make lock    resolve the dependencies of pyproject.toml anew
 #   make clean   remove .venv and caches; ./var, which holds the books, stays
@@ -17,7 +19,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_INPUT := 1
 
-.PHONY: setup test oracle demo serve bench check lock clean
+.PHONY: setup test oracle fuzz demo serve bench judge-bench check lock clean
 .DELETE_ON_ERROR:
 
 setup: $(READY)
@@ -42,6 +44,11 @@ SEED ?= 1
 oracle: setup
 	$(BIN)/python -m tests.oracle --hands $(HANDS) --seed $(SEED)
 
+MUTANTS ?= 100000
+
+fuzz: setup
+	$(BIN)/python -m tests.fuzz --mutants $(MUTANTS) --seed $(SEED)
+
 demo: setup
 	$(BIN)/cardroom demo
 
@@ -50,6 +57,9 @@ serve: setup
 
 bench: setup
 	$(BIN)/cardroom bench
+
+judge-bench: setup
+	$(BIN)/python -m ops.bench.judging
 
 # The lock is resolved again with today's lock as the preference: it differs only when
 # pyproject.toml asks for something that it does not hold.

@@ -81,7 +81,7 @@ def check_books(events: Sequence[Event]) -> None:
 def _command(hand: Hand, item: ohh.Raw) -> PostHand:
     return PostHand(
         network=NETWORK,
-        at=START,
+        at=hand.started_at,
         actor="game-server-1",
         request_id="hand",
         hand=hand,
