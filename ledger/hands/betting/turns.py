@@ -221,7 +221,9 @@ def check_wager(betting: Betting, actor: Actor, action: Action) -> None:
         ranges = [Range(betting.to_match + 1, betting.to_match + actor.chips)]
     else:
         ranges = limit.ranges(betting, actor)
-    if any(least <= total <= most for least, most in ranges):
+    # More than a player has is a matter of his stake; more than the table's cap is one of ours.
+    within = action.amount <= actor.chips or not betting.hand.bet_limit.bet_cap
+    if within and any(least <= total <= most for least, most in ranges):
         return
     if action.amount == actor.chips and betting.to_match < total <= ranges[-1].most:
         return

@@ -1,11 +1,13 @@
 """Hands that are bet on, written short, and what is found about their betting alone."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from ledger.hands.betting import check_betting
 from ledger.hands.contributions import tally
 from ledger.hands.findings import Finding, Findings
+from ledger.rulebooks import Rulebook
 from tests.ledger.hands.posts import a_post, read, rules
 
 Play = str | list[tuple[str, str]]
@@ -21,8 +23,9 @@ def findings(
     play: Play,
     stacks: Mapping[str, str] = FOUR,
     *,
-    rulebook: str = "entraction",
+    rulebook: str | Rulebook = "entraction",
     limit: str = "NL",
+    cap: str = "0",
     game: str = "Holdem",
     running: bool = True,
     deal: str = "????",
@@ -39,8 +42,16 @@ def findings(
         rounds[0] = (rounds[0][0], f"{dealt}, {rounds[0][1]}")
     if running:
         root["x_status"] = "running"
-    post = a_post(rounds, [], stacks, game_type=game, bet_limit={"bet_type": limit}, **root)
-    hand, version = read(post), rules(rulebook)
+    post = a_post(
+        rounds,
+        [],
+        stacks,
+        game_type=game,
+        bet_limit={"bet_type": limit, "bet_cap": Decimal(cap)},
+        **root,
+    )
+    hand = read(post)
+    version = rules(rulebook) if isinstance(rulebook, str) else rulebook
     found = Findings(version.findings, hand.money)
     check_betting(hand, tally(hand), version, None, found)
     return found
