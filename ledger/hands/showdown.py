@@ -48,17 +48,21 @@ class Showdown:
         self._pack = pack
         self._hands: dict[int, list[int] | None] = {}
         self._strengths: dict[tuple[int, int], int] = {}
+        self._boards: list[list[int] | None] = []
 
-    @cached_property
+    @property
     def boards(self) -> list[list[int] | None]:
         """The boards; None for one that is not known."""
-        size = 1 if self.cards.shared else self.play.board
-        return [
-            None
-            if self.cards.board_faulty or len(board) != size or UNKNOWN in board
-            else numbers(board)
-            for board in self.cards.boards
-        ]
+        if not self._boards:
+            cards = self.cards
+            size = 1 if cards.shared else self.play.board
+            self._boards = [
+                None
+                if cards.board_faulty or len(board) != size or UNKNOWN in board
+                else numbers(board)
+                for board in cards.boards
+            ]
+        return self._boards
 
     @cached_property
     def mucked(self) -> set[int | None]:
@@ -68,14 +72,14 @@ class Showdown:
 
     def hand_of(self, player: int) -> list[int] | None:
         """Return a player's own cards; None unless all of them are known."""
-        try:
+        if player in self._hands:
             return self._hands[player]
-        except KeyError:
-            own = self.cards.own.get(player, ())
-            whole = len(own) == self._size and UNKNOWN not in own
-            known = whole and player not in self.cards.faulty
-            found = self._hands[player] = numbers(own) if known else None
-            return found
+        cards = self.cards
+        own = cards.own.get(player, ())
+        whole = len(own) == self._size and UNKNOWN not in own
+        found = numbers(own) if whole and player not in cards.faulty else None
+        self._hands[player] = found
+        return found
 
     def strength(self, player: int, board: int) -> int | None:
         """Rank a player's hand on a board; None unless all cards of both are known."""
