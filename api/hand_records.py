@@ -13,6 +13,7 @@ from api.auth import Caller, Scope, needs
 from api.clock import now
 from api.edge import Answer, LedgerRoute, edge_of, respond
 from api.events import EventAnswer, described, links_of
+from api.hand_findings import SAID_BY_STAFF, HandFinding, findings_of
 from api.links import LINKS, Known, Links
 from api.problems import Problem
 from api.reads import Connection, head_of
@@ -23,6 +24,9 @@ from ledger.core import Event
 from ledger.hands import record
 from ledger.hands.events import (
     BadBeatHit,
+    FindingExplained,
+    FindingReopened,
+    FindingResolved,
     HandAwarded,
     HandContested,
     HandFlagged,
@@ -91,6 +95,7 @@ class HandAnswer(Answer):
     verdict: str
     players: list[HandPlayer]
     events: list[HandEvent]
+    findings: list[HandFinding]
     record: dict[str, Any] = Field(
         description="The hand as it was posted, in its canonical form. Its names are those that "
         "the players bear now."
@@ -126,7 +131,8 @@ def get_hand(
 ) -> Response:
     """Show a hand's events with their positions, in words and money, and its record.
 
-    To a partner the players of others are masked. The read is recorded.
+    To a partner the players of others are masked, and what the house wrote about findings is left
+    out. The read is recorded.
     """
     edge = edge_of(request)
     stream = hand_stream(caller.network, game_number)
@@ -157,7 +163,8 @@ def get_hand(
         "rulebook": posted.rulebook,
         "verdict": posted.verdict,
         "players": shown.players(),
-        "events": [shown.event(one) for one in recorded],
+        "events": shown.events(recorded),
+        "findings": shown.findings(recorded),
         "record": shown.record(),
         "posted_digest": posted.posted_digest,
         "refused_before": refused,
@@ -215,7 +222,15 @@ class _Shown:
         statement = Known(self._position).statement_of_player(player)
         return links.allowed(self._caller, player=links.player(player), statement=statement)
 
-    def event(self, recorded: Recorded) -> dict[str, Any]:
+    def events(self, recorded: Sequence[Recorded]) -> list[dict[str, Any]]:
+        left_out = () if self._partner is None else SAID_BY_STAFF
+        return [self._event(one) for one in recorded if not isinstance(one.event, left_out)]
+
+    def findings(self, recorded: Sequence[Recorded]) -> list[dict[str, Any]]:
+        names = {seated.id: self._names[seated.player] for seated in self._posted.players}
+        return findings_of(self._posted, recorded[1:], names, self._caller)
+
+    def _event(self, recorded: Recorded) -> dict[str, Any]:
         recorded = recorded._replace(event=self._with_own_shares(recorded.event))
         found = described(recorded)
         for packed in ("record", "dictionary", "players", "expected"):
@@ -315,6 +330,13 @@ def in_words(event: Event, names: Mapping[str, str], currency: str) -> str:
             return f"{amount(event.amount_minor)} were added to the pot from {event.paid_by}."
         case HandFlagged():
             return f"Flagged {event.finding.code}: {event.finding.message}"
+        case FindingExplained():
+            return f"{event.actor} explained finding {event.finding}: {event.text}"
+        case FindingResolved():
+            about = f"{event.actor} resolved finding {event.finding}, {event.resolution}"
+            return f"{about}: {event.reason}"
+        case FindingReopened():
+            return f"{event.actor} opened finding {event.finding} again: {event.reason}"
         case HandContested():
             return f"Posted again with other content: {', '.join(event.differing)}."
     return event.NAME

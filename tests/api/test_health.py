@@ -88,7 +88,7 @@ def test_metrics_count_requests_by_route_and_hands_by_outcome(room: Room) -> Non
     assert values['cardroom_requests_total{method="POST",route="/v1/hands",status="200"}'] >= 1
     assert values["cardroom_projector_lag_positions"] == 0
     assert values["cardroom_waiting_hands"] == 0
-    assert values["cardroom_open_findings"] == 0
+    assert values['cardroom_open_findings{code="wrong-rake"}'] == 0
     assert values["cardroom_journal_position"] > 0
 
 
