@@ -9,10 +9,12 @@ from typing import Annotated, Final
 import msgspec
 import typer
 
+from api.clock import now
 from ledger.core import Refused
 from ledger.hands import ohh
 from ledger.hands.commands import DEFAULT_RULEBOOK
 from ledger.hands.judge import judge
+from ledger.hands.seating import check_clock
 from ledger.hands.verdict import ShownFinding, Verdict, show
 from ledger.rulebooks import Rulebook, shipped
 from ops.phh import files as phh
@@ -84,6 +86,7 @@ def _verdict(item: ohh.Raw, rulebook: str | None, on: date | None) -> Verdict:
         return _unread(hand.game_number, "unknown-rulebook", "x_rulebook", message)
     judgement = judge(hand, rules)
     findings = judgement.findings
+    check_clock(hand, now(), findings)
     return show(hand, findings.verdict, judgement.expected(), findings)
 
 

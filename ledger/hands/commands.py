@@ -20,9 +20,10 @@ from ledger.hands.events import (
     answer,
     hand_stream,
 )
-from ledger.hands.findings import Finding
+from ledger.hands.findings import Finding, Findings
 from ledger.hands.judge import Judgement, judge
 from ledger.hands.ohh import Hand, differing_fields
+from ledger.hands.seating import check_clock
 from ledger.hands.verdict import show, show_findings
 from ledger.identity import ClaimState
 from ledger.rulebooks import Rulebook, adopted
@@ -106,9 +107,10 @@ class PostHand(Command, frozen=True, kw_only=True):
         if table is None:
             return self._refuse(key, [_no_table()])
         if hand.x_status == "running":
-            return self._begin(book, table)
+            return self._begin(key, book, table)
         player_ids = self._player_ids(book)
         judgement = judge(hand, self._rules(book, table), table, player_ids)
+        check_clock(hand, self.at, judgement.findings)
         if not self.foreign:
             _check_network(hand, self.network, judgement)
         if judgement.findings.refused:
@@ -137,6 +139,7 @@ class PostHand(Command, frozen=True, kw_only=True):
         """Answer the verdict; without a table the hand is judged alone."""
         judgement = judge(self.hand, self._rules(book, table), table, self._player_ids(book))
         findings = judgement.findings
+        check_clock(self.hand, self.at, findings)
         verdict = show(self.hand, findings.verdict, judgement.expected(), findings)
         return Decision(answer=msgspec.to_builtins(verdict))
 
@@ -190,9 +193,13 @@ class PostHand(Command, frozen=True, kw_only=True):
         )
         return Decision(keep=[kept], refusal=refusal)
 
-    def _begin(self, book: Book, table: TableState) -> Decision:
+    def _begin(self, key: str, book: Book, table: TableState) -> Decision:
         """Note that the hand is being played; chips of its seats stay where they are."""
         hand = self.hand
+        findings = Findings({}, hand.money)
+        check_clock(hand, self.at, findings)
+        if findings:
+            return self._refuse(key, findings)
         seats = tuple(
             sorted(
                 player.seat

@@ -1,6 +1,7 @@
 """Who is in a hand, with which chips, and at which table: the post against itself and the books."""
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import Final
 
@@ -9,6 +10,9 @@ from ledger.hands.findings import Findings
 from ledger.hands.ohh import Hand
 from ledger.rulebooks import Rulebook
 from ledger.tables.events import TableState
+
+CLOCK_SKEW: Final = timedelta(minutes=5)
+"""How far a game server's clock may be ahead of the ledger's."""
 
 _NAME: Final = attrgetter("name")
 _SEAT: Final = attrgetter("seat")
@@ -210,4 +214,22 @@ def check_order(hand: Hand, table: TableState, findings: Findings) -> None:
             "The hand began before the one that the table booked last.",
             expected=last.isoformat(),
             posted=hand.start_date_utc,
+        )
+
+
+def check_clock(hand: Hand, at: datetime, findings: Findings) -> None:
+    """Refuse a hand that begins in the future, by the clock at which it was posted.
+
+    Its day decides which rules it is judged by and until when it may be protested, and all hands
+    of its table that follow would be out of sequence. Later it may be right.
+    """
+    # Not added to the clock: an import's is the hand's own, up to the end of the calendar.
+    if hand.started_at - at > CLOCK_SKEW:
+        findings.add(
+            "malformed",
+            "start_date_utc",
+            "The hand begins in the future.",
+            expected=f"not after {at.isoformat()}",
+            posted=hand.start_date_utc,
+            later=True,
         )

@@ -14,6 +14,7 @@ from ledger.core import Refused
 from ledger.hands import ohh
 from ledger.hands.events import HandPosted, hand_stream
 from ledger.hands.record import digest_of
+from ledger.hands.seating import CLOCK_SKEW
 from ledger.identity import Identity
 from ledger.journal import Journal, Outcome, RefusalInfo, Submission
 from ledger.rulebooks.commands import AdoptRulebook
@@ -91,6 +92,8 @@ class Importer:
     def _take(self, file: str, item: files.Item) -> None:
         try:
             hand = ohh.read(item.content)
+            if hand.started_at - now() > CLOCK_SKEW:
+                raise ohh.Malformed("The hand begins in the future.", field="start_date_utc")
         except Refused as error:
             self._refuse(_unread(file, item.line, error))
             return

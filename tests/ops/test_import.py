@@ -266,14 +266,17 @@ def test_what_is_broken_is_named_by_file_and_line_and_the_rest_goes_on(
     whole = [json.dumps(_walk(number)) for number in ("1", "2", "3")]
     wrong = _walk("4")
     wrong["ohh"]["pots"][0]["amount"] = 2.5
+    late = _walk("5")
+    late["ohh"]["start_date_utc"] = "2999-01-01T00:00:00Z"
     file = tmp_path / "hands.jsonl"
-    file.write_text("\n".join([whole[0], whole[1][:300], whole[2], "??", json.dumps(wrong)]) + "\n")
+    lines = [whole[0], whole[1][:300], whole[2], "??", json.dumps(wrong), json.dumps(late)]
+    file.write_text("\n".join(lines) + "\n")
     run = importing(where, file)
     assert run.returncode == 1
-    assert "Hands: 2 booked, 0 repeated, 3 refused." in run.stdout
+    assert "Hands: 2 booked, 0 repeated, 4 refused." in run.stdout
     named = re.findall(rf"{re.escape(str(file))}:(\d+):(?: hand \d+)? ([a-z-]+): ", run.stderr)
     assert sorted(named) == [
-        ("2", "malformed"), ("4", "malformed"), ("5", "money-not-conserved"),
+        ("2", "malformed"), ("4", "malformed"), ("5", "money-not-conserved"), ("6", "malformed"),
     ]  # fmt: skip
     assert sums(history(where))["hands"] == 2
 

@@ -53,3 +53,9 @@ def test_a_hand_may_name_its_rulebook() -> None:
 def test_an_array_that_does_not_close_is_one_refusal() -> None:
     [found] = verdicts(b"[" + encoded(a_flop()), None, None)
     assert [one.code for one in found.findings] == ["malformed"]
+
+
+def test_a_hand_of_the_future_is_refused() -> None:
+    [found] = verdicts(encoded(a_flop(start_date_utc="2999-01-01T00:00:00Z")), None, None)
+    assert (found.verdict, [one.code for one in found.findings]) == ("refused", ["malformed"])
+    assert found.findings[0].where == "start_date_utc"

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from datetime import date
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -464,6 +464,55 @@ def test_a_dry_run_answers_the_verdict_and_books_nothing() -> None:
     assert [found["code"] for found in wrong.answer["findings"]] == ["wrong-starting-stack"]
     alone = posted(book, a_flop(table_name="Nowhere"), dry_run=True, on=date(2009, 1, 1))
     assert alone.answer["verdict"] == "ok"
+
+
+def begins_late(minutes: float) -> dict[str, Any]:
+    """Return when a hand is posted that begins so many minutes later."""
+    return {"at": command(a_flop()).hand.started_at - timedelta(minutes=minutes)}
+
+
+def test_a_hand_that_begins_in_the_future_waits_until_it_has_begun() -> None:
+    book = a_table()
+    decision = posted(book, a_flop(), **begins_late(6))
+    refusal = decision.refusal
+    assert refusal is not None
+    assert (refusal.code, refusal.field, refusal.retry) == ("malformed", "start_date_utc", "later")
+    [kept] = decision.keep
+    assert isinstance(kept, RefusedHand)
+    assert (kept.code, kept.retry) == ("malformed", "later")
+    assert list(decision.changes) == []
+    assert posted(book, a_flop(), **begins_late(5)).answer["verdict"] == "ok"
+
+
+@pytest.mark.parametrize("date", ["2062-06-01T12:30:00Z", "9999-12-31T23:59:59Z", "2013-06-02"])
+def test_a_date_in_the_future_is_a_finding_like_any_other_in_a_dry_run(date: str) -> None:
+    decision = posted(a_table(), a_flop(start_date_utc=date), dry_run=True, **begins_late(0))
+    assert decision.answer["verdict"] == "refused"
+    [found] = decision.answer["findings"]
+    assert (found["code"], found["where"]) == ("malformed", "start_date_utc")
+    assert found["expected"] == "not after 2013-06-01T12:30:00+00:00"
+
+
+def test_a_hand_of_the_future_with_a_fault_of_its_own_has_to_be_corrected() -> None:
+    wrong = a_flop()
+    wrong["ohh"]["pots"][0]["amount"] = 7
+    refusal = posted(a_table(), wrong, **begins_late(60)).refusal
+    assert refusal is not None
+    assert (refusal.code, refusal.retry) == ("money-not-conserved", "after-fix")
+
+
+def test_a_running_hand_of_the_future_is_not_noted() -> None:
+    book = a_table()
+    refusal = posted(book, a_running_hand(), **begins_late(60)).refusal
+    assert refusal is not None
+    assert refusal.code == "malformed"
+    assert table_of(book).running is None
+
+
+def test_a_booked_hand_answers_its_first_result_whatever_the_clock_says() -> None:
+    book = a_table()
+    posted(book, a_flop())
+    assert posted(book, a_flop(), **begins_late(60)).answer["repeated"]
 
 
 # -- whatever is played ------------------------------------------------------------------------
