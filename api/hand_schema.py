@@ -129,6 +129,24 @@ def _response(description: str, schema: dict[str, Any]) -> dict[str, Any]:
 
 _NULLABLE: Final = {"type": ["string", "null"]}
 
+_ONE_OR_MORE: Final = {"oneOf": [_NULLABLE, {"type": "array", "items": _NULLABLE}]}
+
+_BAD_BEAT: Final[dict[str, Any]] = {
+    "type": ["object", "null"],
+    "description": "Who hit the bad-beat jackpot, by the names posted; null when nobody did. "
+    "`loser` and `winner` are a name each, or a list where several share that part.",
+    "required": ["loser", "winner", "dealt"],
+    "properties": {
+        "loser": {**_ONE_OR_MORE, "description": "Who lost with the high hand."},
+        "winner": {**_ONE_OR_MORE, "description": "Who won the main pot with the highest hand."},
+        "dealt": {
+            "type": "array",
+            "items": _NULLABLE,
+            "description": "Everybody who was dealt in, loser and winner included.",
+        },
+    },
+}
+
 _RESULT: Final[dict[str, Any]] = {
     "title": "HandResult",
     "type": "object",
@@ -150,6 +168,7 @@ _RESULT: Final[dict[str, Any]] = {
         "expected": {
             "type": ["object", "null"],
             "description": "What the rules give, whatever was posted; null if nothing can be said.",
+            "properties": {"bad_beat": _BAD_BEAT},
         },
         "findings": {
             "type": "array",

@@ -481,7 +481,7 @@ class _Hits:
         return links.allowed(
             self._caller,
             event=links.event(share["position"]),
-            entries=self._known.entries(position_from=share["position"], player=player),
+            entries=Known(share["position"]).entries(position_from=share["position"]),
             player=links.player(player),
             statement=self._known.statement_of_player(player),
         )

@@ -41,6 +41,7 @@ def call(room: Room, method: str, path: str, **headers: str) -> Any:
         "table",
         "game_number",
         "name",
+        "jackpot",
         "key",
         *OTHERS,
         "approval",

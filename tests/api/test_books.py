@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from api import books, entries, findings, lists
+from api import books, entries, findings, jackpots, lists
 from tests.api.conftest import Room, refused, serving
 from tests.api.test_hands import Game
 
@@ -49,7 +49,7 @@ READS: list[tuple[str, dict[str, Any], str, type[BaseModel]]] = [
     ("/v1/client-funds", {}, "auditor", books.ClientFundsAnswer),
     ("/v1/trial-balance", {}, "auditor", books.TrialBalanceAnswer),
     ("/v1/accounts", {}, "auditor", books.AccountsAnswer),
-    ("/v1/jackpots", {}, "support", books.JackpotsAnswer),
+    ("/v1/jackpots", {}, "support", jackpots.JackpotsAnswer),
     ("/v1/entries", {}, "auditor", entries.EntriesAnswer),
     ("/v1/findings", {}, "compliance", findings.FindingsAnswer),
     ("/v1/findings/summary", {}, "compliance", findings.SummaryAnswer),

@@ -4,12 +4,15 @@ import itertools
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any, Final
 
 import pytest
 
 from api.approvals import EXAMPLE as APPROVAL
 from api.hand_schema import EXAMPLE as HAND
+from api.jackpots import EXAMPLE as JACKPOT
+from api.jackpots import EXAMPLE_HAND as HIT
 from api.periods import EXAMPLE as MONTH
 from api.players import EXAMPLE as PLAYER
 from api.problems import catalogue
@@ -37,6 +40,7 @@ from ops.importer.command import NotImported
 from tests.api.conftest import NETWORK, WARRANTIES, Room, fresh_database, serving
 from tests.api.test_access import OPEN, OPERATIONS, document
 from tests.conftest import Server
+from tests.ledger.hands.posts import a_post, encoded
 
 DOCUMENT: Final = document()
 OTHER = "7d3e7f6a-55b7-4b53-8b0e-5f6f1a2b3c4d"
@@ -127,6 +131,7 @@ class World:
                 big_blind_minor=50,
                 min_buy_in_minor=1000,
                 max_buy_in_minor=5000,
+                jackpot=JACKPOT,
             )
         ]
 
@@ -163,17 +168,45 @@ class World:
         return [RequestApproval(**maker, approval=APPROVAL, command=resync)]
 
     def hand(self) -> list[Command]:
-        hand = ohh.read(ohh.split(json.dumps(HAND).encode())[0])
+        return [*self.seated(), self.posted(json.dumps(HAND).encode())]
+
+    def posted(self, body: bytes) -> Command:
+        hand = ohh.read(ohh.split(body)[0])
         claim = self.room.identity.nickname_claim
-        return [
-            *self.seated(),
-            PostHand(
-                **self.common("hand:8100300"),
-                hand=hand,
-                posted_digest="0" * 64,
-                claims={one.name: claim(self.network, one.name) for one in hand.players},
-            ),
-        ]
+        return PostHand(
+            **self.common(f"hand:{hand.game_number}"),
+            hand=hand,
+            posted_digest="0" * 64,
+            claims={one.name: claim(self.network, one.name) for one in hand.players},
+        )
+
+    def hit(self) -> list[Command]:
+        """The jackpot is hit in a hand whose river was run twice: the hit waits."""
+        post = a_post(
+            [
+                (
+                    "Preflop",
+                    "Riverboat deal QhQs, Cardsharp deal AhAs, Riverboat sb 0.25,"
+                    " Cardsharp bb 0.50, Riverboat call 0.25, Cardsharp check",
+                ),
+                ("Flop: QcQdAc", "Riverboat check, Cardsharp check"),
+                ("Turn: Ad", "Riverboat check, Cardsharp check"),
+                ("River: 2c", ""),
+                ("River: 2d", ""),
+                ("Showdown", "Riverboat show QhQs, Cardsharp show AhAs"),
+            ],
+            [("1", {"Cardsharp": "0.95"})],
+            {"Riverboat": "20", "Cardsharp": "20"},
+            rake="0.05",
+            game_number=HIT,
+            network_name=self.network,
+            table_name=TABLE,
+            game_type="Holdem",
+            bet_limit={"bet_type": "NL"},
+            small_blind_amount=Decimal("0.25"),
+            big_blind_amount=Decimal("0.50"),
+        )
+        return [*self.seated(), self.posted(encoded(post))]
 
     def settled(self, *deposits: str) -> Command:
         return RecordProviderSettlement(
@@ -251,6 +284,8 @@ class World:
             "/v1/treasury/partner-discharges": [*self.review(), release, self.with_partner()],
             "/v1/treasury/bank-matches": [*self.review(), release, self.paid()],
             "/v1/periods/{month}/reopen": self.closed(),
+            "/v1/jackpots/{jackpot}/hits/{game_number}/release": self.hit(),
+            "/v1/jackpots/{jackpot}/hits/{game_number}/annul": self.hit(),
         }
         if path in known:
             return known[path]
@@ -312,7 +347,7 @@ def test_every_example_works(
     if method == "post":
         world = World(room)
         world.carry_out([*world.rulebooks(), *world.before(path)])
-        if path.startswith("/v1/treasury"):
+        if path.startswith(("/v1/treasury", "/v1/jackpots")):
             world.room.project()
     query = {}
     url = path

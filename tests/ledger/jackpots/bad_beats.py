@@ -25,13 +25,19 @@ RAKE = 75
 
 
 def adopt(book: MemoryBook, **edits: str) -> None:
-    """Adopt the rulebooks; in this room the jackpot gets the whole rake."""
+    """Adopt the rulebooks, revised: in this room the jackpot gets the whole rake."""
+    changes = {
+        "revision = 1": "revision = 2",
+        "share_bps = 1000": "share_bps = 10000",
+        **edits,
+    }
     for file, text in shipped_texts():
         if parse(text, file).name == "entraction":
-            edited = text
-            for old, new in {"share_bps = 1000": "share_bps = 10000", **edits}.items():
-                edited = edited.replace(old, new)
-            book.when(AdoptRulebook(**book.ask(), text=edited, file=file))
+            revised = text
+            for old, new in changes.items():
+                revised = revised.replace(old, new)
+            for one in (text, revised):
+                book.when(AdoptRulebook(**book.ask(), text=one, file=file))
 
 
 def seat_all(book: MemoryBook, table: str = "Etomo", **fields: Any) -> None:
