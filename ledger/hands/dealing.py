@@ -189,7 +189,24 @@ class _Reader:
                 len(cards),
             )
             self.cards.add_fault(fault)
+        elif not round_.actions and name not in self.boards:
+            self._check_order(number, street)
         self.boards.setdefault(name, []).append(cards)
+
+    def _check_order(self, number: int, street: Street) -> None:
+        """Check that no later street was dealt before; where it is bet on, the betting tells."""
+        names = [one.name for one in self.play.streets]
+        later = names[names.index(street.name) + 1 :]
+        if not any(name in self.boards for name in later):
+            return
+        fault = Fault(
+            "wrong-card-count",
+            f"rounds[{number}].street",
+            "Another number of cards lay on the board before this street.",
+            self.play.board_before[street.name],
+            sum(len(one) for found in self.boards.values() for one in found),
+        )
+        self.cards.add_fault(fault)
 
     def _may_be_shared(self, street: Street) -> bool:
         return self.rules.deck_runs_short == "shared-card" and street is self.play.streets[-1]

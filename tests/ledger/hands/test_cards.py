@@ -78,6 +78,13 @@ def shows(player: int, cards: list[str]) -> Change:
     return change
 
 
+def river_first(hand: dict[str, Any]) -> None:
+    """Take turn and river for each other, with nobody left to act."""
+    turn, river = hand["rounds"][2:4]
+    turn["actions"], river["actions"] = [], []
+    hand["rounds"][2:4] = [river, turn]
+
+
 WRONG = [
     # a card twice
     ("two players have it", "Holdem", card(0, 1, 0, "Kh"), "duplicate-card"),
@@ -106,6 +113,7 @@ WRONG = [
     ("a flop of two", "Holdem", board(1, ["2c", "7d"]), "wrong-card-count"),
     ("a flop of four", "Holdem", board(1, ["2c", "7d", "9h", "3h"]), "wrong-card-count"),
     ("a turn of two", "Holdem", board(2, ["Js", "3h"]), "wrong-card-count"),
+    ("a river before the turn", "Holdem", river_first, "wrong-card-count"),
     ("a board before the flop", "Holdem", board(0, ["3h"]), "wrong-card-count"),
     ("a board in a game without", "Soko", board(2, ["3h"]), "wrong-card-count"),
     ("a board at the draw", "FiveCardDraw", board(1, ["3h"]), "wrong-card-count"),
