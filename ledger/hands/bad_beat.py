@@ -49,7 +49,13 @@ def bad_beat_of(
     if least is None or not takes_part(hand, rulebook):
         return None
     enough = least_strength(showdown.play.high, least)
-    if not any(_reaches(showdown, who.player_id, enough) for who in tally.finished):
+    strength = showdown.strength
+    known = [
+        strength(who.player_id, board) or 0
+        for board in range(len(showdown.boards))
+        for who in tally.finished
+    ]
+    if max(known) < enough:
         return None
     _, pots = expected_pots(hand, tally, settlement, rulebook)
     posted = settlement.pots[0].player_wins if settlement.pots else []
@@ -74,11 +80,6 @@ def bad_beat_of(
         dealt=[who.player_id for who in tally.players.values() if who.dealt],
         doubts=[doubt for doubt, given in doubts.items() if given],
     )
-
-
-def _reaches(showdown: Showdown, player: int, enough: int) -> bool:
-    boards = range(len(showdown.boards))
-    return any((showdown.strength(player, board) or 0) >= enough for board in boards)
 
 
 # -- the main pot ------------------------------------------------------------------------------
