@@ -25,7 +25,9 @@ from ops.check import check_books, print_anchors
 from ops.demo.run import demo
 from ops.desk import approvals
 from ops.desk.connection import DeskProblem
+from ops.desk.findings import finding, findings
 from ops.desk.hand import hand
+from ops.desk.jackpots import jackpots
 from ops.desk.player import player
 from ops.desk.statement import statement
 from ops.desk.tables import tables
@@ -141,7 +143,10 @@ app.command("statement")(statement)
 app.command("hand")(hand)
 app.command("tables")(tables)
 app.command("windows")(windows)
+app.command("jackpots")(jackpots)
 app.add_typer(approvals.app, name="approvals")
+app.command("findings")(findings)
+app.command("finding")(finding)
 
 
 def main() -> None:

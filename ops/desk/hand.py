@@ -11,7 +11,7 @@ import typer
 from ledger import money
 from ledger.hands import ohh
 from ops.desk.connection import AsJson, AsWhom, Url, desk
-from ops.desk.screen import Column, Screen, as_json, instant, right
+from ops.desk.screen import Column, Screen, as_json, instant, right, text_of
 
 WIDEST: Final = 62
 """Of what is said of an event, beside its money."""
@@ -180,20 +180,20 @@ class HandPage:
         screen.table([*columns, right("gets")], rows, title="Pots, as posted")
 
     def _findings(self, screen: Screen) -> None:
-        found = [
-            event["fields"]["finding"]
-            for event in self._found["events"]
-            if event["event"].startswith("hand.flagged.")
-        ]
-        if found:
-            rows = [
-                [one["code"], one.get("where") or "", text_of(one.get("expected")),
-                 text_of(one.get("posted"))]
-                for one in found
-            ]  # fmt: skip
-            columns = [Column("finding"), Column("where", widest=30)]
-            widths = [Column("expected", widest=20), Column("posted", widest=20)]
-            screen.table([*columns, *widths], rows, title="Findings")
+        found = self._found["findings"]
+        if not found:
+            return
+        rows = [
+            [str(one["position"]), one["code"], text_of(one["expected"]), text_of(one["posted"]),
+             one["amount"] or "", one["status"]]
+            for one in found
+        ]  # fmt: skip
+        columns = [right("position"), Column("finding"), Column("expected", widest=20)]
+        more = [Column("posted", widest=20), right("at stake"), Column("")]
+        screen.table([*columns, *more], rows, title="Findings")
+        for one in found:
+            if one["steps"]:
+                screen.line(f"  {one['text']}")
 
     def _money(self, screen: Screen) -> None:
         rows = [row for event in self._found["events"] for row in self._rows(event)]
@@ -221,8 +221,3 @@ class HandPage:
 def cards(given: Sequence[str] | str | None) -> str:
     """Write cards: ``[9s 4d Kh]``; nothing when there are none."""
     return f"[{' '.join(given)}]" if given else ""
-
-
-def text_of(value: Any) -> str:
-    """Write what a finding expected, or what was posted."""
-    return "" if value is None else str(value)

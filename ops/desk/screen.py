@@ -53,6 +53,15 @@ def instant(text: str | None) -> str:
     return "" if text is None else f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M:%S}"
 
 
+def text_of(value: Any) -> str:
+    """Write what a finding expected, or what was posted: ``Alice 2.85, Bobby 2.80``."""
+    if isinstance(value, list):
+        return ", ".join(map(text_of, value))
+    if isinstance(value, dict):
+        return " ".join(text_of(part) for part in value.values() if part is not None)
+    return "" if value is None else str(value)
+
+
 class Screen:
     """Prints for a terminal; without one the same, plain, for files and other programs."""
 

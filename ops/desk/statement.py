@@ -1,7 +1,6 @@
 """``cardroom statement``: what accounts held, every line, and what they held at the end."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Any, Final, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -10,6 +9,7 @@ import typer
 from ledger.tables.events import table_id
 from ops.client import Refusal
 from ops.desk.connection import AsJson, AsWhom, Desk, DeskProblem, Url, desk
+from ops.desk.days import begin, end
 from ops.desk.player import PLAYER_ID, find
 from ops.desk.screen import Column, Screen, as_json, instant, right
 
@@ -42,7 +42,7 @@ def statement(
 
     Tables and accounts are an auditor's to read; players are support's too.
     """
-    query = {"occurred_from": _begin(since), "occurred_before": _end(to)}
+    query = {"occurred_from": begin(since), "occurred_before": end(to)}
     role = "auditor" if table or ":" in of else "support"
     with desk(role, url, as_whom) as at:
         whose = _of(at, of, table=table)
@@ -123,22 +123,3 @@ def _line(row: Mapping[str, Any], of: Of) -> Sequence[str]:
         *(instant(row["occurred_at"]), str(row["position"]), what, of.account(row)),
         *(debit, credit, row["balance"]),
     ]
-
-
-def _begin(text: str | None) -> str | None:
-    return None if text is None else _instant(text, timedelta()).isoformat()
-
-
-def _end(text: str | None) -> str | None:
-    """Return the instant before which it is: of a day its end."""
-    return None if text is None else _instant(text, timedelta(days=1)).isoformat()
-
-
-def _instant(text: str, after_day: timedelta) -> datetime:
-    try:
-        if len(text) == len("2013-05-01"):
-            return datetime.combine(date.fromisoformat(text), time(), UTC) + after_day
-        found = datetime.fromisoformat(text)
-    except (ValueError, OverflowError):
-        raise typer.BadParameter(f"{text!r} is no day (2013-05-01) and no instant") from None
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)

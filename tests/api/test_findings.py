@@ -374,7 +374,7 @@ def test_an_answer_of_a_position_stays_what_it_was(desk: Desk) -> None:
     for action, body in (("explain", EXPLAIN), ("resolve", RESOLVE), ("reopen", REOPEN)):
         positions.append(desk.done(action, body)["position"])
     # Asked at once, and after more was done: the same.
-    answers = {}
+    answers: dict[tuple[str, int], Any] = {}
     for again in range(2):
         for position in positions:
             for path in paths:
