@@ -28,6 +28,7 @@ from ledger.cashier.commands import (
 from ledger.core import Command
 from ledger.hands import ohh
 from ledger.hands.commands import PostHand
+from ledger.hands.resolving import ResolveFinding
 from ledger.journal import Journal, Submission
 from ledger.periods.commands import ClosePeriod
 from ledger.players.commands import RegisterPlayer, SuspendPlayer
@@ -45,6 +46,7 @@ from tests.ledger.hands.posts import a_post, encoded
 DOCUMENT: Final = document()
 OTHER = "7d3e7f6a-55b7-4b53-8b0e-5f6f1a2b3c4d"
 DEPOSIT, WITHDRAWAL, TABLE = "dep-example", "wd-example", "Etomo"
+FLAGGED = "8100299"
 networks = itertools.count(1)
 
 
@@ -180,6 +182,29 @@ class World:
             claims={one.name: claim(self.network, one.name) for one in hand.players},
         )
 
+    def flagged(self, *stacks: float) -> Command:
+        """A hand is booked whose rake was too high."""
+        hand = json.loads(json.dumps(HAND))
+        win = {"player_id": 2, "win_amount": 0.90}
+        hand["ohh"].update(game_number=FLAGGED)
+        hand["ohh"]["pots"][0].update(rake=0.10, player_wins=[win])
+        for player, stack in zip(hand["ohh"]["players"], stacks, strict=True):
+            player["starting_stack"] = stack
+        return self.posted(json.dumps(hand).encode())
+
+    def resolved(self) -> Command:
+        about = {"game_number": FLAGGED, "finding": 1, "reason": "A cent."}
+        return ResolveFinding(**self.common("resolve"), **about, resolution="written-off")
+
+    def finding(self) -> int:
+        """Return the position of the network's first finding."""
+        [[position]] = self.room.sql(
+            "SELECT min(notification_id) FROM journal.events"
+            " WHERE topic = 'hand.flagged.v1' AND originator_id LIKE %s",
+            f"hand:{self.network}:%",
+        )
+        return int(position)
+
     def hit(self) -> list[Command]:
         """The jackpot is hit in a hand whose river was run twice: the hit waits."""
         post = a_post(
@@ -284,6 +309,13 @@ class World:
             "/v1/treasury/partner-discharges": [*self.review(), release, self.with_partner()],
             "/v1/treasury/bank-matches": [*self.review(), release, self.paid()],
             "/v1/periods/{month}/reopen": self.closed(),
+            "/v1/findings/{finding}/explain": [*self.seated(), self.flagged(20, 20)],
+            "/v1/findings/{finding}/resolve": [*self.seated(), self.flagged(20, 20)],
+            "/v1/findings/{finding}/reopen": [
+                *self.seated(),
+                self.flagged(20, 20),
+                self.resolved(),
+            ],
             "/v1/jackpots/{jackpot}/hits/{game_number}/release": self.hit(),
             "/v1/jackpots/{jackpot}/hits/{game_number}/annul": self.hit(),
         }
@@ -311,7 +343,8 @@ def reading(postgres: Server) -> Iterator[World]:
     """Give a world in which something happened of everything that can be read."""
     with fresh_database(postgres) as dsn, serving(dsn) as room:
         world = World(room)
-        commands = [*world.rulebooks(), *world.hand(), *world.asked(), *world.withdrawal()]
+        played = [*world.hand(), world.flagged(19.5, 20.45)]
+        commands = [*world.rulebooks(), *played, *world.asked(), *world.withdrawal()]
         world.carry_out(commands, client="cashier", key="deposit-1001")
         room.project()
         yield world
@@ -355,6 +388,9 @@ def test_every_example_works(
         example = (
             parameter.get("schema", {}).get("examples") or parameter.get("examples") or [None]
         )[0]
+        if parameter["name"] == "finding":
+            # Where in the journal it is depends on what other networks did.
+            example = world.finding()
         if parameter["in"] == "path":
             assert example is not None, f"{path}: {parameter['name']} has no example"
             url = url.replace(f"{{{parameter['name']}}}", str(example))
