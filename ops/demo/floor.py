@@ -1,6 +1,6 @@
 """The tables: who sits down, tops up and leaves, and the hands, in batches and one by one."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any, Final, NamedTuple
@@ -8,13 +8,15 @@ from typing import Any, Final, NamedTuple
 from ops.client import Answer, Refusal
 from ops.demo.cashier import PLAY, REAL, Cashier, Patron
 from ops.demo.desks import Desks
+from ops.demo.jackpot import JACKPOT, due, four_queens, settled
 from ops.demo.tally import Tally
 from ops.simulator.games import Limits, antes, blinds
+from ops.simulator.play import Opening
 from ops.simulator.record import encode, record
 from ops.simulator.room import Dealt, Move, Room, Table
 
 
-class Opening(NamedTuple):
+class NewTable(NamedTuple):
     """A table to be opened."""
 
     name: str
@@ -25,24 +27,26 @@ class Opening(NamedTuple):
 
 
 TABLES: Final = (
-    Opening("Vallmo", blinds("Holdem", "NL", 100), 6, 8_000),
-    Opening("Ljung", blinds("Holdem", "NL", 50), 10, 4_000),
-    Opening("Klint", blinds("Holdem", "FL", 100), 8, 3_000),
-    Opening("Sippa", blinds("Omaha", "PL", 50), 6, 4_000),
-    Opening("Iris", blinds("OmahaHiLo", "FL", 200), 8, 5_000),
-    Opening("Malva", antes("Stud", 100), 7, 3_000),
-    Opening("Tistel", blinds("FiveCardDraw", "FL", 50), 6, 1_500, jackpot=False),
-    Opening("Viol, heads-up", blinds("Holdem", "NL", 100), 2, 6_000, jackpot=False),
-    Opening("Fun 1", blinds("Holdem", "NL", 100, PLAY), 6, 10_000, jackpot=False),
+    NewTable("Vallmo", blinds("Holdem", "NL", 100), 6, 8_000),
+    NewTable("Ljung", blinds("Holdem", "NL", 50), 10, 4_000),
+    NewTable("Klint", blinds("Holdem", "FL", 100), 8, 3_000),
+    NewTable("Sippa", blinds("Omaha", "PL", 50), 6, 4_000),
+    NewTable("Iris", blinds("OmahaHiLo", "FL", 200), 8, 5_000),
+    NewTable("Malva", antes("Stud", 100), 7, 3_000),
+    NewTable("Tistel", blinds("FiveCardDraw", "FL", 50), 6, 1_500, jackpot=False),
+    NewTable("Viol, heads-up", blinds("Holdem", "NL", 100), 2, 6_000, jackpot=False),
+    NewTable("Fun 1", blinds("Holdem", "NL", 100, PLAY), 6, 10_000, jackpot=False),
 )
 
-JACKPOT: Final = "bad-beat"
 HANDS_A_TURN: Final = 6
 """Hands of a table between two rounds of sitting down and leaving."""
 
 REPEATS: Final = 3
 """Hands that are posted once more after every round."""
 
+
+WITNESSES: Final = 4
+"""So many sit at the table whose jackpot is hit: all of them share a part of it."""
 
 PAUSE: Final = timedelta(seconds=15)
 """Between the starts of two hands of the room."""
@@ -71,6 +75,8 @@ class Floor:
         self.room = Room(rng, at=at, first_game=8_100_001, pause=PAUSE)
         self.posted: list[Posted] = []
         self.lost_hand = ""
+        self.hits: list[str] = []
+        """Hands that hit the jackpot."""
         self.alone: Answer
         """What the operator was told who agreed to what he had asked for."""
         self.twice: Answer
@@ -78,7 +84,7 @@ class Floor:
 
     # -- tables and seats ------------------------------------------------------------------------
 
-    def open(self, opening: Opening) -> None:
+    def open(self, opening: NewTable) -> None:
         """Open a table, in the ledger and in the room."""
         limits = opening.limits
         fixed = limits.bet_type == "FL"
@@ -223,14 +229,44 @@ class Floor:
             raise AssertionError(f"hand {dealt.game_number} was answered {result}")
         self.tally.booked(dealt)
         self.posted.append(Posted(dealt, body))
+        hit = result["expected"]["bad_beat"]
+        if hit is not None:
+            self._hit(dealt, hit)
+
+    def _hit(self, dealt: Dealt, hit: dict[str, Any]) -> None:
+        """Count what is due for a hit of the jackpot; the worker must have paid the same."""
+        shares = due(dealt, hit, self.tally.pool)
+        found = settled(self.desks.auditor, dealt.game_number)
+        names = {patron.player: patron.name for patron in self.cashier.patrons.values()}
+        paid = [
+            (names[share["player"]], share["part"], share["amount_minor"])
+            for share in found["shares"]
+        ]
+        if sorted(paid) != sorted(share for share in shares if share[2]):
+            raise AssertionError(f"hand {dealt.game_number} hit the jackpot: {paid}, not {shares}")
+        for name, _, amount in shares:
+            self.cashier.patrons[name].account[REAL] += amount
+            self.tally.jackpots_paid += amount
+        self.hits.append(dealt.game_number)
 
     # -- what seldom happens ---------------------------------------------------------------------
 
-    def next_hand(self, name: str) -> Dealt:
+    def bad_beat(self, name: str) -> str:
+        """Deal four queens and four aces until neither folds; return the hand's number."""
+        hits, table = len(self.hits), self.room.tables[name]
+        while len(table.seats) < WITNESSES:
+            self.settle(table)
+        while len(self.hits) == hits:
+            self.post_each([self.next_hand(name, four_queens)])
+        return self.hits[-1]
+
+    def next_hand(
+        self, name: str, first: Callable[[Opening], Sequence[str]] = lambda _: ()
+    ) -> Dealt:
         """Deal the next hand of a table at which enough players sit."""
         table = self.room.tables[name]
         while True:
-            dealt = self.room.deal(table)
+            dealt = self.room.deal(table, first)
             if dealt is not None:
                 return dealt
             self.settle(table)

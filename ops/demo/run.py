@@ -57,6 +57,8 @@ class Demonstration:
                     self.floor.settle(table)
         with self.told("hands in batches and one by one"):
             self.floor.play(self.hands)
+        with self.told("a bad beat that hits the jackpot, and the worker's settlement"):
+            self.hit = self.floor.bad_beat("Ljung")
         with self.told("what seldom happens, and what must be refused"):
             self.running = self.floor.running("Klint")
             self.lost = self.floor.lost("Sippa")
@@ -69,6 +71,7 @@ class Demonstration:
             f" {tally.hands:,} hands of {tally.games} games and {tally.limits} kinds of limit in"
             f" {tally.batches} batches and {tally.singles} single posts;"
             f" {tally.repeated} posted again and booked once;"
+            f" hand {self.hit} hit the jackpot, which paid {cents(tally.jackpots_paid)} EUR;"
             f" hand {self.running} posted while it ran and when it was finished;"
             f" hand {self.floor.lost_hand} lost: {self.lost['maker']} asked for the table's chips"
             f" to be corrected, {self.lost['checker']} agreed, and"
@@ -97,7 +100,8 @@ class Demonstration:
         days = first, self.now.date()
         rake = evening.rake(self.floor.room.tables, *days)
         self._must("the rake", rake, sum(self.tally.rake.values()))
-        self._must("the jackpots", evening.jackpots(), self.tally.jackpots)
+        self._must("the jackpots", evening.jackpots(), self.tally.pool)
+        evening.hits()
         evening.findings()
         evening.hand(self._telling())
         self._check_books()

@@ -99,6 +99,22 @@ class Evening:
         self._print("Jackpots", ["", "", "pool"], shown, left=2)
         return sum(row["pool_minor"] for row in rows)
 
+    def hits(self) -> None:
+        """Print the hits of the jackpots, and who got what of them."""
+        rows = []
+        for jackpot in self.read("/v1/jackpots")["jackpots"]:
+            for hit in self.read(f"/v1/jackpots/{jackpot['jackpot']}/hits")["hits"]:
+                hand = self.auditor.get(f"/v1/hands/{hit['game_number']}")
+                names = {player["player"]: player["name"] for player in hand["players"]}
+                told = f"hand {hit['game_number']}, {hit['table']}, {hit['status']}"
+                rows.append([told, "", hit["pool"], ""])
+                rows += [
+                    [f"    {names[share['player']]}", share["part"], share["amount"],
+                     str(share["position"])]
+                    for share in hit["shares"]
+                ]  # fmt: skip
+        self._print("Hits of the jackpots", ["", "", "pool, shares", "event"], rows, left=2)
+
     def hand(self, game_number: str) -> None:
         """Print one hand in words, with its entries."""
         found = self.auditor.get(f"/v1/hands/{game_number}")

@@ -23,6 +23,7 @@ class Tally:
     resynced: int = 0
     rake: dict[str, int] = field(default_factory=dict)
     jackpot_tables: set[str] = field(default_factory=set)
+    jackpots_paid: int = 0
     play_money: int = 0
     hands: int = 0
     batches: int = 0
@@ -43,6 +44,11 @@ class Tally:
     def jackpots(self) -> int:
         """What the jackpots' pools must have got out of the rake."""
         return sum(self.rake.get(table, 0) // JACKPOT_SHARE for table in self.jackpot_tables)
+
+    @property
+    def pool(self) -> int:
+        """What the jackpots' pools must hold."""
+        return self.jackpots - self.jackpots_paid
 
     @property
     def income(self) -> int:

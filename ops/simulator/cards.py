@@ -27,6 +27,11 @@ def shuffled(rng: Random) -> list[str]:
     return pack
 
 
+def stacked(rng: Random, first: Sequence[str]) -> list[str]:
+    """Shuffle a pack from which these cards are dealt first, in their order."""
+    return [card for card in shuffled(rng) if card not in first] + list(reversed(first))
+
+
 def rank(card: str) -> int:
     """Return a card's rank: 0 for a deuce, 12 for an ace."""
     return RANKS.index(card[0])

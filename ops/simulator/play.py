@@ -53,13 +53,22 @@ class Settled(NamedTuple):
     hands: dict[int, list[str]]
 
 
-def play(rng: Random, limits: Limits, opening: Opening, schedule: Schedule) -> Settled:
-    """Play a hand; every player must have at least two bets of the first street."""
-    return _Hand(rng, limits, opening).run(schedule)
+def play(
+    rng: Random,
+    limits: Limits,
+    opening: Opening,
+    schedule: Schedule,
+    first: Sequence[str] = (),
+) -> Settled:
+    """Play a hand; every player must have at least two bets of the first street.
+
+    ``first`` are the cards that are dealt first; whoever folds has no use of them.
+    """
+    return _Hand(rng, limits, opening, first).run(schedule)
 
 
 class _Hand:
-    def __init__(self, rng: Random, limits: Limits, opening: Opening) -> None:
+    def __init__(self, rng: Random, limits: Limits, opening: Opening, first: Sequence[str]) -> None:
         self.rng = rng
         self.limits = limits
         self.opening = opening
@@ -68,7 +77,7 @@ class _Hand:
         self.put_in = dict.fromkeys(opening.players, 0)
         self.dead = 0
         self.live = set(opening.players)
-        self.pack = cards.shuffled(rng)
+        self.pack = cards.stacked(rng, first)
         self.hands: dict[int, list[str]] = {player: [] for player in opening.players}
         self.board: list[str] = []
         self.rounds: list[Round] = []

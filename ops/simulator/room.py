@@ -1,6 +1,6 @@
 """A card room's tables: who sits where with how much, where the dealer is, who posts what."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from random import Random
@@ -137,8 +137,13 @@ class Room:
 
     # -- a hand ----------------------------------------------------------------------------------
 
-    def deal(self, table: Table) -> Dealt | None:
-        """Play the table's next hand; None when fewer than two players can be dealt in."""
+    def deal(
+        self, table: Table, first: Callable[[Opening], Sequence[str]] = lambda _: ()
+    ) -> Dealt | None:
+        """Play the table's next hand; None when fewer than two players can be dealt in.
+
+        ``first`` names the cards that are dealt first, once it is known who plays.
+        """
         self._sit_out(table)
         opening = self._open_hand(table)
         if opening is None:
@@ -146,7 +151,7 @@ class Room:
         limits = table.limits
         schedule = free if limits.currency == "XPM" else self.schedule
         heading = self._heading(table, opening)
-        hand = play(self.rng, limits, opening, schedule)
+        hand = play(self.rng, limits, opening, schedule, first(opening))
         for number, chips in hand.stacks.items():
             table.seats[number].chips = chips
         table.hands += 1
