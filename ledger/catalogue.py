@@ -21,6 +21,7 @@ import ledger.tables.events as tables
 import ledger.treasury.events as treasury
 from ledger import identity
 from ledger.core import Event
+from ledger.hands import all_ins
 
 
 class Stream(NamedTuple):
@@ -43,6 +44,7 @@ EVENTS: Final[dict[str, type[Event]]] = {
         cashier,
         tables,
         hands,
+        all_ins,
         jackpots,
         rulebooks,
         approvals,
@@ -59,6 +61,7 @@ STREAMS: Final[dict[str, Stream]] = {
     "withdrawal": Stream(cashier.WithdrawalState, cashier.evolve_withdrawal),
     "table": Stream(tables.TableState, tables.evolve),
     "hand": Stream(hands.HandState, hands.evolve),
+    "all-ins": Stream(all_ins.AllInState, all_ins.evolve),
     "jackpot": Stream(jackpots.JackpotState, jackpots.evolve),
     "provider": Stream(treasury.ProviderState, treasury.evolve_provider),
     "partner": Stream(treasury.PartnerState, treasury.evolve_partner),

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 import msgspec
 
 from ledger.core import Book, Command, Context, Decision, Event, Kind, Refused, Retry
-from ledger.hands import record
+from ledger.hands import all_ins, record
 from ledger.hands.booking import Booking
 from ledger.hands.events import (
     HandContested,
@@ -111,11 +111,13 @@ class PostHand(Command, frozen=True, kw_only=True):
         player_ids = self._player_ids(book)
         judgement = judge(hand, self._rules(book, table), table, player_ids)
         check_clock(hand, self.at, judgement.findings)
+        counts = self._count_all_ins(book, judgement, player_ids)
         if not self.foreign:
             _check_network(hand, self.network, judgement)
         if judgement.findings.refused:
             return self._refuse(key, judgement.findings)
-        return self._book(key, table, judgement, player_ids)
+        decision = self._book(key, table, judgement, player_ids)
+        return decision._replace(changes=[*decision.changes, *counts]) if counts else decision
 
     # -- what a decision rests on ----------------------------------------------------------
 
@@ -133,11 +135,34 @@ class PostHand(Command, frozen=True, kw_only=True):
             ids.append(state.holder if state is not None else None)
         return ids
 
+    def _count_all_ins(
+        self, book: Book, judgement: Judgement, player_ids: Sequence[str | None]
+    ) -> list[tuple[str, Event]]:
+        """Count who could not act and was all-in; beyond the quota it is a finding as well."""
+        if not judgement.artificial_all_ins:
+            return []
+        context = self._context(judgement.rulebook.ref)
+        return [
+            (
+                all_ins.all_ins_stream(self.network, one.player),
+                all_ins.AllInCounted(
+                    **context,
+                    game_number=self.hand.game_number,
+                    table=table_id(self.hand.table_name),
+                    beyond_quota=one.beyond_quota,
+                    measure=one.measure,
+                ),
+            )
+            for one in all_ins.count(book, self.network, judgement, player_ids)
+        ]
+
     # -- the ways it can end ---------------------------------------------------------------
 
     def _dry_run(self, book: Book, table: TableState | None) -> Decision:
         """Answer the verdict; without a table the hand is judged alone."""
-        judgement = judge(self.hand, self._rules(book, table), table, self._player_ids(book))
+        player_ids = self._player_ids(book)
+        judgement = judge(self.hand, self._rules(book, table), table, player_ids)
+        self._count_all_ins(book, judgement, player_ids)
         findings = judgement.findings
         check_clock(self.hand, self.at, findings)
         verdict = show(self.hand, findings.verdict, judgement.expected(), findings)

@@ -10,7 +10,7 @@ import msgspec
 
 from ledger.hands import deck, seating, settlement, shares
 from ledger.hands.bad_beat import bad_beat_of
-from ledger.hands.betting import check_betting
+from ledger.hands.betting import ArtificialAllIn, check_betting
 from ledger.hands.cards import check_cards, read_cards
 from ledger.hands.contributions import Tally, tally
 from ledger.hands.findings import Findings
@@ -47,6 +47,9 @@ class Judgement(msgspec.Struct, gc=False):
 
     bad_beat: BadBeat | None = None
     """Who hit the jackpot that the table plays for."""
+
+    artificial_all_ins: Sequence[ArtificialAllIn] = ()
+    """Who was all-in because he could not act, where that is allowed."""
 
     def contribution_of(self, rake: int, drop: int) -> Contribution:
         """Return what the jackpot's pool gets out of a rake and a drop."""
@@ -99,7 +102,7 @@ def judge(
         return judgement
     judgement.settlement = settled
     judgement.contribution = judgement.contribution_of(settled.rake, settled.jackpot)
-    check_betting(hand, counted, rulebook, table, findings)
+    judgement.artificial_all_ins = check_betting(hand, counted, rulebook, table, findings)
     settlement.check_returns(hand, counted, settled, rulebook, findings)
     pots = settlement.check_pots(counted, settled, rulebook, findings)
     settlement.check_rake(hand, counted, settled, rulebook, findings)

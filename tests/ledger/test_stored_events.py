@@ -14,6 +14,7 @@ from ledger import catalogue, identity
 from ledger.approvals import events as approvals
 from ledger.cashier import events as cashier
 from ledger.core import Event
+from ledger.hands import all_ins
 from ledger.hands import events as hands
 from ledger.jackpots import events as jackpots
 from ledger.periods import events as periods
@@ -29,6 +30,7 @@ KEPT: tuple[type[Event], ...] = (
     *cashier.EVENTS,
     *tables.EVENTS,
     *hands.EVENTS,
+    *all_ins.EVENTS,
     *jackpots.EVENTS,
     *approvals.EVENTS,
     *treasury.EVENTS,

@@ -8,7 +8,7 @@ from ledger.hands.betting import turns
 from ledger.hands.betting.forced import LIVE, Posts, check_posts
 from ledger.hands.betting.limits import bring_in_of, limit_of
 from ledger.hands.betting.order import brings_in, highest_showing, shows_pair
-from ledger.hands.betting.state import REST, ROUND, Actor, Betting
+from ledger.hands.betting.state import REST, ROUND, Actor, ArtificialAllIn, Betting
 from ledger.hands.contributions import FORCED, Tally
 from ledger.hands.findings import Findings
 from ledger.hands.games import GamePlay, play_of
@@ -34,14 +34,15 @@ _HANDLED: Final = {
 
 def check_betting(
     hand: Hand, tally: Tally, rulebook: Rulebook, table: TableState | None, findings: Findings
-) -> None:
+) -> list[ArtificialAllIn]:
     """Check forced bets, whose turn it was, what each player did, and for how much.
 
-    A round's first fault is told: what comes after it in the round may follow from it.
+    A round's first fault is told: what comes after it in the round may follow from it. Returns the
+    artificial all-ins that the rulebook allows as long as a player has not had too many.
     """
     game, play = rulebook.games.get(hand.game), play_of(hand)  # type: ignore[call-overload]
     if game is None or play is None or not tally.dealt or tally.undealt_actors:
-        return
+        return []
     limit = limit_of(hand, rulebook, table, game.rounds_at_lower_limit)
     betting = Betting(
         hand, tally, rulebook=rulebook, game=game, play=play, limit=limit, findings=findings
@@ -66,6 +67,7 @@ def check_betting(
         if betting.waiting:
             _close_round(betting)
     _check_finished(betting)
+    return betting.artificial
 
 
 @lru_cache(maxsize=32)

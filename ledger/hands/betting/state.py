@@ -46,6 +46,13 @@ class Range(NamedTuple):
     most: int
 
 
+class ArtificialAllIn(NamedTuple):
+    """A player who was treated as all-in because he could not act, as the rulebook allows."""
+
+    player_id: int
+    where: str
+
+
 class Limit(Protocol):
     """One table's limit, with its stakes; every total is that of a round."""
 
@@ -72,6 +79,7 @@ class Betting:
     __slots__ = (
         "able",
         "actors",
+        "artificial",
         "bets",
         "brought_in",
         "due",
@@ -146,6 +154,7 @@ class Betting:
         self.open_pair = False
         """Whether double the limit may be bet."""
         self.quiet = 0
+        self.artificial: list[ArtificialAllIn] = []
 
     # -- money -----------------------------------------------------------------------------------
 
@@ -208,15 +217,17 @@ class Betting:
         ``REST`` of the hand, where a fault leaves it open who is still in.
         """
         if not self.quiet:
-            where = f"rounds[{self.number}]"
-            if action is not None:
-                where += f".actions[{self._index_of(action)}]"
+            where = self.where(action)
             self.findings.add(code, where, message, expected=expected, posted=posted)
         self.quiet = max(self.quiet, quiets)
 
-    def _index_of(self, action: Action) -> int:
-        actions = self.hand.rounds[self.number].actions
-        return next(index for index, other in enumerate(actions) if other is action)
+    def where(self, action: Action | None) -> str:
+        """Return the path of an action of this round, or of the round."""
+        path = f"rounds[{self.number}]"
+        for index, other in enumerate(self.hand.rounds[self.number].actions):
+            if other is action:
+                return f"{path}.actions[{index}]"
+        return path
 
     def tell_amount(
         self, action: Action, ranges: list[Range], before: int, chips: int, message: str

@@ -1,6 +1,6 @@
 """What a player does in his turn: fold, check, call, bet, raise; or not at all."""
 
-from ledger.hands.betting.state import REST, Actor, Betting, Range
+from ledger.hands.betting.state import REST, Actor, ArtificialAllIn, Betting, Range
 from ledger.hands.ohh import Action
 
 # Every action costs a judged hand some hundreds of nanoseconds: the usual one is settled in its
@@ -287,5 +287,7 @@ def _be_all_in(betting: Betting, actor: Actor, action: Action) -> None:
         why_not = "A player without money in the pot who cannot act is folded."
     if why_not:
         betting.tell("artificial-all-in-not-allowed", action, why_not, quiets=0)
+    else:
+        betting.artificial.append(ArtificialAllIn(actor.player_id, betting.where(action)))
     actor.all_in = True
     betting.able.remove(actor)
