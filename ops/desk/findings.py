@@ -92,8 +92,8 @@ def findings(
 def _row(one: Mapping[str, Any]) -> Sequence[str]:
     return [
         *(str(one["position"]), one["game_number"], unquote(one["table"]), one["code"]),
-        *(text_of(one["expected"]), text_of(one["posted"]), one["amount"] or ""),
-        *(one["currency"] if one["amount"] else "", one["status"]),
+        *(text_of(one["expected"]), text_of(one["posted"]), one.get("amount", "")),
+        *(one["currency"] if "amount" in one else "", one["status"]),
     ]
 
 
@@ -187,7 +187,7 @@ def _show(found: Mapping[str, Any], screen: Screen) -> None:
         f" {instant(one['occurred_at'])} UTC"
     )
     rows = [["expected", text_of(one["expected"])], ["posted", text_of(one["posted"])]]
-    if one["amount"] is not None:
+    if "amount" in one:
         rows.append(["at stake", f"{one['amount']} {one['currency']}"])
     screen.table([Column(""), Column("", widest=80)], [row for row in rows if row[1]])
     for step in found["steps"]:

@@ -185,7 +185,7 @@ class HandPage:
             return
         rows = [
             [str(one["position"]), one["code"], text_of(one["expected"]), text_of(one["posted"]),
-             one["amount"] or "", one["status"]]
+             one.get("amount", ""), one["status"]]
             for one in found
         ]  # fmt: skip
         columns = [right("position"), Column("finding"), Column("expected", widest=20)]

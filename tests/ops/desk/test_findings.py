@@ -125,6 +125,20 @@ def test_a_hand_is_told_with_what_was_found_out_about_it(desk: Desk) -> None:
     assert "Resolved by Maria" in " ".join(printed.split())
 
 
+def test_a_finding_that_is_not_about_amounts_is_shown_without_one(desk: Desk) -> None:
+    again = flagged(Game(desk.room))
+    assert desk.room.hand(again).status_code == 201
+    again["ohh"]["table_size"] = 9
+    assert desk.room.hand(again).json()["code"] == "different-content"
+    desk.room.project()
+    number = again["ohh"]["game_number"]
+    listed = desk("findings", "--hand", number, "--code", "different-content")
+    position = re.search(rf"^ *(\d+) +{number} .* different-content +open$", listed, re.MULTILINE)
+    assert position
+    assert "at stake" not in desk("finding", position[1])
+    assert re.search(r"different-content +open$", desk("hand", number), re.MULTILINE)
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
