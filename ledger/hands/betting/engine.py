@@ -64,6 +64,8 @@ def check_betting(
                 actor = actors.get(action.player_id)
                 if actor is not None:
                     handle(betting, actor, action)
+            elif action.amount:
+                _pay_oddly(betting, action)
         if betting.waiting:
             _close_round(betting)
     _check_finished(betting)
@@ -82,8 +84,10 @@ def _open_hand(
     betting: Betting, actions: Sequence[Action], place: int, bring_in: int
 ) -> Sequence[Action]:
     """Take the forced bets, check them, and return what comes after them."""
-    posts, straddles, rest = _take_posts(betting, actions)
+    if place:
+        _tell_wrong_street(betting, place)
     betting.street = max(place, 0)
+    posts, straddles, rest = _take_posts(betting, actions)
     betting.full_bets = 1
     if betting.limit is not None:
         betting.size = betting.limit.least(betting.street)
@@ -110,7 +114,7 @@ def _take_posts(
     actors = betting.actors
     for index, action in enumerate(actions):
         kind = action.action
-        if kind == "Dealt Cards":
+        if kind == "Dealt Cards" and not action.amount:
             continue
         if kind in FORCED:
             actor = actors.get(action.player_id)
@@ -127,12 +131,26 @@ def _take_posts(
             betting.pay(actor, action.amount)
             if kind in LIVE:
                 actor.bet += action.amount
+            if action.is_allin:
+                turns.check_all_in(betting, actor, action)
         elif kind in _TURNS:
             leaver = actors.get(action.player_id)
             if kind != "Fold" or action.x_reason is None or leaver is None:
                 return posts, straddles, actions[index:]
             turns.fold(betting, leaver, action)
+        elif kind in _HANDLED:
+            actor = actors.get(action.player_id)
+            if actor is not None:
+                turns.draw(betting, actor, action)
+        elif action.amount:
+            _pay_oddly(betting, action)
     return posts, straddles, ()
+
+
+def _pay_oddly(betting: Betting, action: Action) -> None:
+    actor = betting.actors.get(action.player_id)
+    if actor is not None:
+        turns.pay_oddly(betting, actor, action)
 
 
 def _blinds(
@@ -159,6 +177,8 @@ def _blinds(
         turns.put_in(betting, actor, action.amount)
         # A straddle is a blind: its player may still raise.
         actor.answered = 0
+        if action.is_allin:
+            turns.check_all_in(betting, actor, action)
         last = actor
     if last is None:
         betting.let_act(_place_of(_first_of(betting, rest)[0]))
@@ -286,6 +306,14 @@ def _check_finished(betting: Betting) -> None:
         return
     if betting.street < len(betting.play.streets) - 1:
         _tell_left_out(betting)
+
+
+def _tell_wrong_street(betting: Betting, place: int) -> None:
+    """The first round of a post is the first street of its game."""
+    if place > 0:
+        _tell_left_out(betting)
+    else:
+        betting.tell("illegal-action", None, "The game has no such street.", quiets=REST)
 
 
 def _tell_left_out(betting: Betting) -> None:

@@ -25,5 +25,5 @@ class Shown:
         """Return what a player shows on a street, from 0; None when that is not known."""
         count = sum(one.up for one in self._streets[: street + 1])
         up = self._up.get(player, [])[:count]
-        known = len(up) == count and all(card[:1] in RANKS for card in up)
+        known = len(up) == count and all(card != "" and card[0] in RANKS for card in up)
         return up if known and player not in self._faulty else None

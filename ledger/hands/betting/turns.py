@@ -1,6 +1,7 @@
 """What a player does in his turn: fold, check, call, bet, raise; or not at all."""
 
 from ledger.hands.betting.state import REST, Actor, ArtificialAllIn, Betting, Range
+from ledger.hands.contributions import ADDED, OUTSIDE
 from ledger.hands.ohh import Action
 
 # Every action costs a judged hand some hundreds of nanoseconds: the usual one is settled in its
@@ -14,10 +15,8 @@ def fold(betting: Betting, actor: Actor, action: Action) -> None:
         waiting.pop()
     elif not _may_fold(betting, actor, action):
         return
-    if action.amount:
-        nothing = [Range(0, 0)]
-        betting.tell_amount(action, nothing, 0, actor.chips, "A fold adds nothing to the pot.")
-        betting.pay(actor, action.amount)
+    if action.amount or action.is_allin:
+        _fold_oddly(betting, actor, action)
     actor.folded = True
     if not actor.all_in:
         betting.able.remove(actor)
@@ -75,15 +74,27 @@ def wager(betting: Betting, actor: Actor, action: Action) -> None:
         _check_wager_closely(betting, actor, action)
     put_in(betting, actor, action.amount)
     if action.is_allin:
-        _check_all_in(betting, actor, action)
+        check_all_in(betting, actor, action)
 
 
 def draw(betting: Betting, actor: Actor, action: Action) -> None:
     """Draw or stand pat; who did not draw in time may not bet or raise. Source: K 10.9.5."""
     if actor.folded:
         betting.tell("illegal-action", action, "A player draws who has folded.", quiets=REST)
+    elif betting.why_closed or not betting.play.streets[betting.street].draw:
+        betting.tell("illegal-action", action, "Nothing is drawn on this street.")
+    elif action.amount:
+        pay_oddly(betting, actor, action)
     elif action.action == "Stand Pat" and action.x_reason is not None:
         actor.pat_in = betting.number
+
+
+def pay_oddly(betting: Betting, actor: Actor, action: Action) -> None:
+    """Nothing is paid with what is neither a bet nor a forced one."""
+    if action.action not in OUTSIDE and action.action != ADDED:
+        nothing, message = [Range(0, 0)], "This action adds nothing to the pot."
+        betting.tell_amount(action, nothing, 0, actor.chips, message)
+        betting.pay(actor, action.amount)
 
 
 def post_late(betting: Betting, actor: Actor, action: Action) -> None:
@@ -125,6 +136,13 @@ def _out_of_turn(betting: Betting, actor: Actor, action: Action, quiets: int = 0
     return True
 
 
+def _fold_oddly(betting: Betting, actor: Actor, action: Action) -> None:
+    if action.amount:
+        pay_oddly(betting, actor, action)
+    else:
+        betting.tell("illegal-action", action, "A player folds and is said to be all-in.")
+
+
 # -- checks and calls --------------------------------------------------------------------------
 
 
@@ -133,15 +151,15 @@ def _check_oddly(betting: Betting, actor: Actor, action: Action) -> None:
     if _is_artificial(action):
         _be_all_in(betting, actor, action)
     elif action.amount:
-        nothing = [Range(0, 0)]
-        betting.tell_amount(action, nothing, 0, actor.chips, "A check adds nothing to the pot.")
+        nothing, message = [Range(0, 0)], "This action adds nothing to the pot."
+        betting.tell_amount(action, nothing, 0, actor.chips, message)
         put_in(betting, actor, action.amount)
     elif owed > 0:
         owes = betting.findings.text(min(owed, actor.chips))
         message = "A player checks who faces a bet."
         betting.tell("illegal-action", action, message, expected=f"call {owes}, raise or fold")
     else:
-        _check_all_in(betting, actor, action)
+        check_all_in(betting, actor, action)
 
 
 def _call_oddly(betting: Betting, actor: Actor, action: Action) -> None:
@@ -166,10 +184,10 @@ def _call_oddly(betting: Betting, actor: Actor, action: Action) -> None:
         betting.to_match = max(betting.to_match, actor.bet)
     else:
         put_in(betting, actor, amount)
-    _check_all_in(betting, actor, action)
+    check_all_in(betting, actor, action)
 
 
-def _check_all_in(betting: Betting, actor: Actor, action: Action) -> None:
+def check_all_in(betting: Betting, actor: Actor, action: Action) -> None:
     """Nobody is all-in who has chips left, unless he could not act."""
     if action.is_allin and not actor.all_in:
         everything = [Range(action.amount + actor.chips, action.amount + actor.chips)]

@@ -50,11 +50,15 @@ def findings(
         bet_limit={"bet_type": limit, "bet_cap": Decimal(cap)},
         **root,
     )
+    return found(post, rules(rulebook) if isinstance(rulebook, str) else rulebook)
+
+
+def found(post: Any, rulebook: Rulebook) -> list[Finding]:
+    """Check the betting of a post."""
     hand = read(post)
-    version = rules(rulebook) if isinstance(rulebook, str) else rulebook
-    found = Findings(version.findings, hand.money)
-    check_betting(hand, tally(hand), version, None, found)
-    return found
+    findings = Findings(rulebook.findings, hand.money)
+    check_betting(hand, tally(hand), rulebook, None, findings)
+    return findings
 
 
 def codes(play: Play, stacks: Mapping[str, str] = FOUR, **more: Any) -> list[str]:

@@ -13,10 +13,8 @@ from typing import Any, NamedTuple
 import pytest
 from pokerkit import State
 
-from ledger.hands.betting import check_betting
-from ledger.hands.contributions import tally
-from ledger.hands.findings import Finding, Findings
-from tests.ledger.hands.posts import read, rules
+from tests.ledger.hands.betting.bets import found
+from tests.ledger.hands.posts import rules
 from tests.oracle import play as oracle
 from tests.oracle.games import BIG, GAMES, Game
 from tests.oracle.play import Played
@@ -127,19 +125,11 @@ def post_of(hand: Played, seed: int, operations: int | None = None) -> dict[str,
     return post
 
 
-def found(post: dict[str, Any]) -> list[Finding]:
-    rulebook = rules("entraction")
-    hand = read(post)
-    findings = Findings(rulebook.findings, hand.money)
-    check_betting(hand, tally(hand), rulebook, None, findings)
-    return findings
-
-
 @every_game
 def test_a_legal_hand_has_no_finding(game: Game) -> None:
     for seed in range(SEEDS):
         hand, _ = played(game, seed)
-        assert found(post_of(hand, seed)) == [], seed
+        assert found(post_of(hand, seed), rules("entraction")) == [], seed
 
 
 Step = tuple[dict[str, Any], str]
@@ -186,6 +176,6 @@ def test_a_step_that_pokerkit_refuses_is_found(game: Game) -> None:
         for step, code in refused(game, turn):
             post = post_of(hand, ALL_CARDS, turn.operations)
             post["ohh"]["rounds"][-1]["actions"].append(step)
-            assert [one.code for one in found(post)] == [code], (seed, step)
+            assert [one.code for one in found(post, rules("entraction"))] == [code], (seed, step)
             tried.add(f"{step['action']} {code}")
     assert len(tried) >= 5, tried

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.ledger.hands.betting.bets import codes, findings
+from tests.ledger.hands.betting.bets import codes, findings, found
+from tests.ledger.hands.posts import a_post, rules
 
 MISSING, TURN, AMOUNT, ACTION = (
     "missing-forced-bet",
@@ -27,6 +28,11 @@ FIXED: dict[str, Any] = {
 }
 """5/10 with an ante of 0.50: the bring-in is twice the ante, 1.00."""
 
+FIXED_ROOT: dict[str, Any] = {
+    "bet_limit": {"bet_type": "FL"},
+    "x_status": "running",
+    **{key: value for key, value in FIXED.items() if key not in ("limit", "deal")},
+}
 POT = {**FIXED, "limit": "PL"}
 FIRST = {"Stud": "Third Street", "StudHiLo": "Third Street"}
 
@@ -72,6 +78,20 @@ def test_the_card_that_the_rulebook_names_brings_it_in(
 def test_cards_that_are_not_known_bring_anyone_in() -> None:
     rounds = opening("Stud", "Kh", "??", "Ac", "ann bring-in 1")
     assert codes(rounds, THREE, game="Stud", **FIXED) == []
+
+
+@pytest.mark.parametrize("card", ["", "?", "Zz", "\x00", "10h"])
+def test_cards_that_are_none_are_not_known(card: str) -> None:
+    post = a_post(
+        opening("Stud", "Kh", "2d", "Ac", "ann bring-in 1"),
+        [],
+        THREE,
+        game_type="Stud",
+        **FIXED_ROOT,
+    )
+    deal = next(one for one in post["ohh"]["rounds"][0]["actions"] if one.get("cards"))
+    deal["cards"][-1] = card
+    assert [one.code for one in found(post, rules("entraction"))] == []
 
 
 def test_the_rulebook_of_an_unknown_site_takes_the_bring_in_as_posted() -> None:
