@@ -189,7 +189,9 @@ def _show(found: Mapping[str, Any], screen: Screen) -> None:
     rows = [["expected", text_of(one["expected"])], ["posted", text_of(one["posted"])]]
     if "amount" in one:
         rows.append(["at stake", f"{one['amount']} {one['currency']}"])
-    screen.table([Column(""), Column("", widest=80)], [row for row in rows if row[1]])
+    rows = [row for row in rows if row[1]]
+    if rows:
+        screen.table([Column(""), Column("", widest=80)], rows)
     for step in found["steps"]:
         why = "" if step["resolution"] is None else f", {step['resolution']}"
         by = "" if step["corrected_by"] is None else f" (by request {step['corrected_by']})"

@@ -135,7 +135,9 @@ def test_a_finding_that_is_not_about_amounts_is_shown_without_one(desk: Desk) ->
     listed = desk("findings", "--hand", number, "--code", "different-content")
     position = re.search(rf"^ *(\d+) +{number} .* different-content +open$", listed, re.MULTILINE)
     assert position
-    assert "at stake" not in desk("finding", position[1])
+    shown = desk("finding", position[1])
+    assert "at stake" not in shown
+    assert "─" not in shown, "an empty table"
     assert re.search(r"different-content +open$", desk("hand", number), re.MULTILINE)
 
 
