@@ -50,10 +50,10 @@ def findings(
         bet_limit={"bet_type": limit, "bet_cap": Decimal(cap)},
         **root,
     )
-    return found(post, rules(rulebook) if isinstance(rulebook, str) else rulebook)
+    return checked(post, rules(rulebook) if isinstance(rulebook, str) else rulebook)
 
 
-def found(post: Any, rulebook: Rulebook) -> list[Finding]:
+def checked(post: Any, rulebook: Rulebook) -> list[Finding]:
     """Check the betting of a post."""
     hand = read(post)
     findings = Findings(rulebook.findings, hand.money)

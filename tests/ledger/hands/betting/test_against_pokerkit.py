@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 from pokerkit import State
 
-from tests.ledger.hands.betting.bets import found
+from tests.ledger.hands.betting.bets import checked
 from tests.ledger.hands.posts import rules
 from tests.oracle import play as oracle
 from tests.oracle.games import BIG, GAMES, Game
@@ -129,7 +129,7 @@ def post_of(hand: Played, seed: int, operations: int | None = None) -> dict[str,
 def test_a_legal_hand_has_no_finding(game: Game) -> None:
     for seed in range(SEEDS):
         hand, _ = played(game, seed)
-        assert found(post_of(hand, seed), rules("entraction")) == [], seed
+        assert checked(post_of(hand, seed), rules("entraction")) == [], seed
 
 
 Step = tuple[dict[str, Any], str]
@@ -176,6 +176,6 @@ def test_a_step_that_pokerkit_refuses_is_found(game: Game) -> None:
         for step, code in refused(game, turn):
             post = post_of(hand, ALL_CARDS, turn.operations)
             post["ohh"]["rounds"][-1]["actions"].append(step)
-            assert [one.code for one in found(post, rules("entraction"))] == [code], (seed, step)
+            assert [one.code for one in checked(post, rules("entraction"))] == [code], (seed, step)
             tried.add(f"{step['action']} {code}")
     assert len(tried) >= 5, tried

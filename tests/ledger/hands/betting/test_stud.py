@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.ledger.hands.betting.bets import codes, findings, found
+from tests.ledger.hands.betting.bets import checked, codes, findings
 from tests.ledger.hands.posts import a_post, rules
 
 MISSING, TURN, AMOUNT, ACTION = (
@@ -91,7 +91,7 @@ def test_cards_that_are_none_are_not_known(card: str) -> None:
     )
     deal = next(one for one in post["ohh"]["rounds"][0]["actions"] if one.get("cards"))
     deal["cards"][-1] = card
-    assert [one.code for one in found(post, rules("entraction"))] == []
+    assert [one.code for one in checked(post, rules("entraction"))] == []
 
 
 def test_the_rulebook_of_an_unknown_site_takes_the_bring_in_as_posted() -> None:
