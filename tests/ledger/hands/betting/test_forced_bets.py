@@ -39,6 +39,8 @@ BLINDS: list[tuple[str, str, str, str | None]] = [
     ("OHH", "a straddle out of turn", "ann sb 1, bob bb 2, dan straddle 4", "out-of-turn"),
     ("OHH", "a straddle over a straddle",
      "ann sb 1, bob bb 2, cat straddle 4, dan straddle 8", None),
+    ("K 10.3.3", "a blind said to be all-in with chips left", "ann sb 1!, bob bb 2", AMOUNT),
+    ("OHH", "a straddle said to be all-in", "ann sb 1, bob bb 2, cat straddle 4!", AMOUNT),
     ("K 10.3.3", "a blind after the betting has begun", "ann sb 1, bob bb 2, cat fold, dan sb 1",
      ACTION),
 ]  # fmt: skip

@@ -1,8 +1,11 @@
 """Whose turn it is, what he may do, and when a round is over."""
 
+from typing import Any
+
 import pytest
 
-from tests.ledger.hands.betting.bets import FOUR, TWO, codes, findings
+from tests.ledger.hands.betting.bets import FOUR, TWO, checked, codes, findings
+from tests.ledger.hands.posts import a_post, rules
 
 TURN, ACTION = "out-of-turn", "illegal-action"
 BLINDS = "ann sb 1, bob bb 2"
@@ -23,6 +26,8 @@ FIRST_ROUND: list[tuple[str, str, str, str | None]] = [
     ("G", "betting a bet", "cat bet 4", ACTION),
     ("E", "folding is possible at any time", "cat call 2, dan fold, ann call 1, bob fold", None),
     ("E", "acting after folding", "cat fold, dan fold, cat call 2", ACTION),
+    ("E", "folding and all-in", "cat fold !", ACTION),
+    ("K 10.9.5", "drawing where nothing is drawn", "cat stand-pat, cat fold", ACTION),
     ("E", "raising oneself", "cat raise 4, cat raise 4", TURN),
     ("E", "answering twice", "cat call 2, dan call 2, cat check", TURN),
     ("K 10.1.6", "a player who has left folds out of turn",
@@ -102,6 +107,38 @@ def test_every_round_is_played_to_its_end(
     rounds: list[tuple[str, str]], expected: list[str]
 ) -> None:
     assert codes(rounds, running=False) == expected
+
+
+@pytest.mark.parametrize(
+    ("street", "code"), [("Flop", TURN), ("River", TURN), ("Vela", ACTION), ("Showdown", ACTION)]
+)
+def test_a_hand_begins_with_the_first_street_of_its_game(street: str, code: str) -> None:
+    assert codes([(street, f"{BLINDS}, cat fold, dan fold, ann fold")], running=False) == [code]
+
+
+def limped(game: str, street: str) -> dict[str, Any]:
+    """Ann and bob have seen no more than the first round."""
+    play = "ann sb 1, bob bb 2, ann call 1, bob check"
+    limit = {"bet_type": "NL"}
+    return a_post([(street, play)], [], TWO, game_type=game, bet_limit=limit, x_status="running")
+
+
+@pytest.mark.parametrize("action", ["Dealt Cards", "Shows Cards", "Mucks Cards", "Stand Pat"])
+@pytest.mark.parametrize("place", [0, 2, 4])
+def test_money_in_what_is_no_bet_is_found(action: str, place: int) -> None:
+    post = limped("FiveCardDraw", "Deal")
+    paying = {"player_id": 1, "action": action, "amount": 1}
+    post["ohh"]["rounds"][0]["actions"].insert(place, paying)
+    [found] = checked(post, rules("entraction"))
+    assert found.code == ("illegal-action" if action == "Stand Pat" else "illegal-amount")
+    assert found.where == f"rounds[0].actions[{place}]"
+
+
+def test_what_happens_beside_a_hand_moves_no_money_in_it() -> None:
+    post = limped("Holdem", "Preflop")
+    topped_up = {"player_id": 1, "action": "Added Chips", "amount": 50}
+    post["ohh"]["rounds"][0]["actions"].insert(3, topped_up)
+    assert checked(post, rules("entraction")) == []
 
 
 def test_a_hand_that_is_not_finished_may_end_anywhere() -> None:
