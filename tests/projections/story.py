@@ -19,6 +19,7 @@ from ledger.cashier.events import (
 )
 from ledger.core import Event
 from ledger.hands.events import (
+    BadBeatHit,
     FindingExplained,
     FindingReopened,
     FindingResolved,
@@ -78,7 +79,7 @@ class Room:
         hand = [list(self.hand(name)) for name in self._random.choices([*self.tables], k=hands)]
         for begin in range(0, hands, per_commit):
             commits.append([event for one in hand[begin : begin + per_commit] for event in one])
-        commits += filter(None, [list(self.look_into_findings())])
+        commits += filter(None, [list(self.look_into_findings()), list(self.hit_jackpot())])
         commits.append(list(self.withdraw("Table 1")))
         return commits
 
@@ -218,6 +219,31 @@ class Room:
                 yield stream, FindingResolved(reason="Given back.", **resolved, **about)
             if done > 1:
                 yield stream, FindingReopened(reason="To another player.", **about)
+
+    def hit_jackpot(self) -> Iterator[Written]:
+        """Let the first hand have hit the jackpot; nobody has settled it yet."""
+        if not self.hands:
+            return
+        first, second, *_ = everyone = [one.player for one in self.tables["Table 1"]]
+        yield (
+            hand_stream(self.network, "1"),
+            BadBeatHit(
+                network=self.network,
+                game_number="1",
+                table="Table 1",
+                currency="EUR",
+                jackpot="badbeat",
+                losers=(first,),
+                winners=(second,),
+                dealt=tuple(everyone),
+                loser_bps=4_000,
+                winner_bps=2_000,
+                dealt_in_bps=2_000,
+                dealt_in_includes_winner_and_loser=True,
+                review=False,
+                **self._about("hit 1"),
+            ),
+        )
 
     def _posted(self, number: str, name: str, contribution: int, about: Any) -> HandPosted:
         return HandPosted(
