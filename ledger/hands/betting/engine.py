@@ -92,7 +92,7 @@ def _open_hand(
     if betting.limit is not None:
         betting.size = betting.limit.least(betting.street)
     check_posts(betting, posts, bring_in)
-    betting.to_match = max([one.bet for one in betting.ring])
+    betting.to_match = betting.posted
     if betting.game.bring_in_by != "none":
         _bring_in(betting, posts.get("Bring In"), rest, bring_in)
     elif betting.game.acts_first == "left-of-dealer":
@@ -131,6 +131,7 @@ def _take_posts(
             betting.pay(actor, action.amount)
             if kind in LIVE:
                 actor.bet += action.amount
+                betting.posted = max(betting.posted, actor.bet)
             if action.is_allin:
                 turns.check_all_in(betting, actor, action)
         elif kind in _TURNS:

@@ -81,8 +81,10 @@ def _check_blinds(betting: Betting, posts: Posts, rules: Blinds) -> None:
     smalls, bigs = posts.get("Post SB", _NONE), posts.get("Post BB", _NONE)
     extra = posts.get("Post Extra Blind", _NONE)
     small_blind = hand.small_blind_amount or 0
-    regular = [post.player_id for post in (*smalls, *bigs)]
-    owing = [post.player_id for post in extra if post.player_id not in regular]
+    owing: list[int | None] = []
+    if extra:
+        regular = [post.player_id for post in (*smalls, *bigs)]
+        owing = [post.player_id for post in extra if post.player_id not in regular]
     small, big = _who_posts(betting, rules, owing)
     if smalls or (small_blind and not (rules.hands_without_small_blind and hand.tournament)):
         _check_blind(betting, smalls, small, small_blind, "The small blind")

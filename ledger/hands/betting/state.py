@@ -93,6 +93,7 @@ class Betting:
         "number",
         "open_pair",
         "play",
+        "posted",
         "quiet",
         "ring",
         "rulebook",
@@ -137,6 +138,8 @@ class Betting:
         self.number = -1
         self.street = -1
         """Which of the game's streets is played, from 0."""
+        self.posted = 0
+        """The highest of the forced bets."""
         self.to_match = 0
         """The highest bet of this round."""
         self.due = 0
@@ -167,7 +170,7 @@ class Betting:
     def pay(self, actor: Actor, amount: int) -> None:
         """Let a player put chips into the pot; whoever has none left is all-in."""
         actor.chips -= amount
-        if actor.chips <= 0 and not actor.all_in:
+        if actor.chips <= 0 and not (actor.all_in or actor.folded):
             actor.all_in = True
             self.able.remove(actor)
 

@@ -227,7 +227,9 @@ def _why_no_wager(betting: Betting, actor: Actor, action: Action) -> str | None:
 
 def _can_be_called(betting: Betting, actor: Actor) -> bool:
     """Tell whether anyone else has chips to answer more than is bet now."""
-    to_match = betting.to_match
+    to_match, waiting = betting.to_match, betting.waiting
+    if waiting and waiting[-1].bet + waiting[-1].chips > to_match:
+        return True
     return any([one.bet + one.chips > to_match for one in betting.able if one is not actor])
 
 
