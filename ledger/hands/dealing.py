@@ -69,6 +69,7 @@ def _read_plain(hand: Hand, play: GamePlay) -> Cards | None:
     """
     own: dict[int, list[str]] = {}
     board: list[str] = []
+    first = hand.rounds[0] if hand.rounds else None
     for round_ in hand.rounds:
         laid: Any = round_.cards
         if laid is not None:
@@ -84,7 +85,7 @@ def _read_plain(hand: Hand, play: GamePlay) -> Cards | None:
             if player in own:
                 if own[player] != cards or action.action == "Dealt Cards":
                     return None
-            elif action.action != "Dealt Cards" or len(cards) != play.own or board:
+            elif action.action != "Dealt Cards" or len(cards) != play.own or round_ is not first:
                 return None
             elif player is not None:
                 own[player] = cards

@@ -88,12 +88,16 @@ class _Reader:
             if cards:
                 self._deal(number, street, player, cards)
         elif kind == "Discard":
+            if self.drawn.get(player):
+                # He has drawn already.
+                self._fault("wrong-card-count", number, player, 0, len(cards))
             hidden = (action.x_count or 0) - len(cards)
             if cards or action.x_count is not None:
                 self._throw(number, street, player, cards + [UNKNOWN] * hidden)
         elif kind == "Stand Pat":
             self.owed[player] = self.owed.get(player, 0)
         elif kind == "Fold":
+            self._check_number(number, street, player)
             self.folded.add(player)
             self.stub.muck += self.held.pop(player, [])
         elif cards:
@@ -146,9 +150,10 @@ class _Reader:
         if player in self.folded:
             return
         most = MOST_DRAWN if street.draw else 0
-        if len(cards) > most:
-            self._fault("wrong-card-count", number, player, most, len(cards))
-            cards = cards[:most]
+        count = len(cards) + self.owed.get(player, 0)
+        if count > most:
+            self._fault("wrong-card-count", number, player, most, count)
+            cards = cards[: max(0, most - self.owed.get(player, 0))]
         self.cards.seen.update(card for card in cards if card != UNKNOWN)
         held = self.held.get(player) or [UNKNOWN] * self.play.own
         known = [card for card in cards if card in CARDS]
@@ -184,14 +189,19 @@ class _Reader:
                 self.held[player] = [UNKNOWN] * self.play.own
                 self.stub.left = None
                 continue
-            missing = self.owed.get(player, 0) if street.draw else street.own - len(held)
-            if missing <= 0:
-                continue
-            got = self.drawn.get(player, 0) if street.draw else len(held)
-            if got:
-                self._fault("wrong-card-count", number, player, got + missing, got)
-            self.stub.deal(missing, missing)
-            self.held[player] = held + [UNKNOWN] * missing
+            missing = self._check_number(number, street, player)
+            if missing > 0:
+                self.stub.deal(missing, missing)
+                self.held[player] = held + [UNKNOWN] * missing
+
+    def _check_number(self, number: int, street: Street, player: int) -> int:
+        """Return how many cards of a street a player has not got; a part of them is wrong."""
+        held = self.held.get(player, ())
+        missing = self.owed.get(player, 0) if street.draw else street.own - len(held)
+        got = self.drawn.get(player, 0) if street.draw else len(held)
+        if missing > 0 and got:
+            self._fault("wrong-card-count", number, player, got + missing, got)
+        return missing
 
     def _show(self) -> None:
         """Add what players showed, and mark what is missing at a showdown."""
@@ -222,7 +232,9 @@ class _Reader:
         self.cards.seen.add(card)
         elsewhere = any(card in held for who, held in self.held.items() if who != player)
         uncertain = self.stub.left is None or self.stub.anything_back
-        if card in self.stub.out and not elsewhere and not uncertain:
+        # Cards that two players hold are found when all are compared.
+        found_later = elsewhere and player in self.held
+        if card in self.stub.out and not found_later and not uncertain:
             self._fault("duplicate-card", number, player, None, card)
         self.stub.out.add(card)
         self.had.setdefault(player, set()).add(card)

@@ -99,7 +99,9 @@ def _returns(
     else:
         back = sum([one.amount for one in posted])
         if put_in - back == pot_total:
-            return posted if _possible(posted, tally, findings) else None
+            if not _possible(posted, tally, findings):
+                return None
+            return [one for one in posted if one.amount]
         put_in -= back
     findings.add(
         "money-not-conserved",
@@ -223,6 +225,14 @@ def check_pots(
     returned = settlement.returned() if settlement.returns else {}
     expected = pots_of(tally, returned, rulebook.all_in.rule)
     if [pot.amount for pot in posted] == [pot.amount for pot in expected]:
+        if [pot.number for pot in posted] != list(range(len(posted))):
+            findings.add(
+                "wrong-pot",
+                "pots",
+                "The main pot is number 0, and the side pots follow.",
+                expected=list(range(len(posted))),
+                posted=[pot.number for pot in posted],
+            )
         return expected
     findings.add(
         "wrong-pot",
