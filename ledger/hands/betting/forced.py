@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ledger.hands.betting.order import brings_in
-from ledger.hands.betting.state import Actor, Betting, Range
+from ledger.hands.betting.state import REST, ROUND, Actor, Betting, Range
 from ledger.hands.ohh import Action
 from ledger.rulebooks.play import Blinds
 
@@ -36,13 +36,20 @@ def check_posts(betting: Betting, posts: Posts, bring_in: int) -> None:
         _check_bring_in(betting, posts.get("Bring In", _NONE), bring_in)
 
 
-def _missing(betting: Betting, action: Action | None, message: str, due_by: Actor) -> None:
+def _missing(
+    betting: Betting,
+    action: Action | None,
+    message: str,
+    due_by: Actor,
+    quiets: int = ROUND,
+) -> None:
     betting.tell(
         "missing-forced-bet",
         action,
         message,
         expected=[{"player": due_by.player_id}],
         posted=None if action is None else [{"player": action.player_id}],
+        quiets=quiets,
     )
 
 
@@ -106,7 +113,8 @@ def _check_blind(
             _missing(betting, None, f"{what} is missing.", due_by)
         return
     if posts[0].player_id != due_by.player_id:
-        _missing(betting, posts[0], f"{what} is another player's to post.", due_by)
+        # Every round is then in another order than the dealer's seat gives.
+        _missing(betting, posts[0], f"{what} is another player's to post.", due_by, REST)
     if posts[0].amount != due:
         _check_amount(betting, posts[0], due, what)
     for post in posts[1:]:

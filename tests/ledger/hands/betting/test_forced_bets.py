@@ -65,6 +65,15 @@ def test_a_missing_blind_is_told_with_the_player_who_owes_it() -> None:
     assert found.where == "rounds[0].actions[4]"
 
 
+def test_a_dealer_s_seat_that_fits_no_round_is_one_finding() -> None:
+    rounds = [
+        ("Preflop", "ann sb 1, bob bb 2, cat call 2, dan call 2, ann call 1, bob check"),
+        ("Flop", "ann check, bob check, cat check, dan check"),
+    ]
+    assert codes(rounds) == []
+    assert codes(rounds, dealer_seat=2) == [MISSING]
+
+
 HEADS_UP: list[tuple[str, str, dict[str, Any], str, bool]] = [
     # source, rulebook, table, play (bob is the dealer), is it right?
     ("real hands", "entraction", {"table_size": 2}, "bob sb 1, ann bb 2, bob call 1", True),
