@@ -52,7 +52,7 @@ TAGS: Final = {
     "game-server": "Posts hands and runs the tables.",
     "cashier": "Registers players, books deposits and withdrawals.",
     "support": "Answers players: reads accounts, tables and hands, settles findings.",
-    "compliance": "Suspends and closes accounts, reviews withdrawals, settles findings, reads the books.",
+    "compliance": "Suspends players, reviews withdrawals, settles findings, reads the books.",
     "approver": "Agrees to what others ask for; releases withdrawals.",
     "auditor": "Reads everything and changes nothing.",
     "partner": "Registers its own players and reads what concerns them.",
