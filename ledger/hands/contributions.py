@@ -52,8 +52,8 @@ class Tally(msgspec.Struct, gc=False):
 
     ``streets`` are those that were dealt or played, ``dealt`` counts the players dealt in,
     ``overdrawn`` says that someone staked more than he had. ``strays`` are the indices (round,
-    action) of actions by nobody who is in the hand; ``undealt_actors`` are players who act
-    although they are said not to be dealt in.
+    action) of actions by nobody who is in the hand; ``undealt_actors`` are players who act, or
+    whose posts stay in the pot, although they are said not to be dealt in.
     """
 
     players: dict[int, Contribution]
@@ -152,9 +152,10 @@ def _complete(result: Tally, hand: Hand) -> None:
     """Settle who was dealt in and who is all-in, and add up."""
     undealt = [player.id for player in hand.players if player.x_dealt is False]
     for player_id in undealt:
-        if result.players[player_id].dealt:
+        who = result.players[player_id]
+        if who.dealt or (who.posted and not _returned_whole(hand, player_id, who.put_in)):
             result.undealt_actors.append(player_id)
-            result.players[player_id].dealt = False
+            who.dealt = False
     put_in, dealt = result.added, 0
     highest = second = 0
     least = -1

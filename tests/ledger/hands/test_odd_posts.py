@@ -103,3 +103,11 @@ def test_a_player_without_chips_may_be_said_to_post_after_he_has_folded() -> Non
     )
     found = [finding.code for finding in judged(post, "as-posted").findings]
     assert "stake-exceeds-chips" in found
+
+
+def test_posts_do_not_stay_in_the_pot_of_who_is_said_not_to_be_dealt_in() -> None:
+    stacks = {"ann": "50", "bob": "50", "cat": "50"}
+    play = "ann sb 1, bob bb 2, cat dead 1, ann fold"
+    post = a_post([("Preflop", play)], [("4.00", {"bob": "4.00"})], stacks, returned={})
+    post["ohh"]["players"][2]["x_dealt"] = False
+    assert codes(post, "as-posted") == ["illegal-action"]
