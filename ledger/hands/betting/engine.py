@@ -121,6 +121,9 @@ def _take_posts(
             if actor is None:
                 # Posted by who is not dealt in.
                 continue
+            if actor.folded:
+                turns.post_late(betting, actor, action)
+                continue
             if kind == "Straddle":
                 straddles.append(action)
                 continue
@@ -213,13 +216,13 @@ def _bring_in(
         return
     actor, amount = betting.actors[posts[0].player_id], betting.to_match
     fixed = betting.rulebook.limits.fixed
-    if betting.hand.bet_limit.bet_type == "FL" and amount < betting.size:
-        betting.brought_in = True
-        if isinstance(fixed, FixedLimit) and fixed.bring_in_is_first_bet:
-            betting.bets = 1
-    else:
+    to_complete = betting.hand.bet_limit.bet_type == "FL" and amount < betting.size
+    betting.brought_in = to_complete or amount <= due
+    if not to_complete:
         betting.full = amount
         betting.size = max(betting.size, amount)
+        betting.bets = 1
+    elif isinstance(fixed, FixedLimit) and fixed.bring_in_is_first_bet:
         betting.bets = 1
     if actor.all_in and amount < due:
         betting.due = due

@@ -153,7 +153,7 @@ class Betting:
         self.full_bets = 0
         """Full bets and raises in the hand, so that it can be told who has answered them all."""
         self.brought_in = False
-        """Whether a fixed-limit bring-in has not been completed."""
+        """Whether nobody has bet more than the bring-in."""
         self.open_pair = False
         """Whether double the limit may be bet."""
         self.quiet = 0
@@ -177,7 +177,7 @@ class Betting:
     # -- turns -----------------------------------------------------------------------------------
 
     def let_act(self, place: int) -> None:
-        """Let everyone act once who can, beginning with a place of the ring or the next one."""
+        """Let everyone act who can, once, beginning with a place of the ring or the next one."""
         able, at = self.able, 0
         for one in able:
             if one.place >= place:
@@ -190,7 +190,7 @@ class Betting:
     def let_answer(self, actor: Actor) -> None:
         """Let everyone else act who can, beginning at the left of a player."""
         self.let_act(actor.place)
-        if not actor.all_in:
+        if self.waiting and self.waiting[-1] is actor:
             self.waiting.pop()
 
     def must_act(self) -> list[Actor]:

@@ -99,7 +99,8 @@ def pay_oddly(betting: Betting, actor: Actor, action: Action) -> None:
 
 def post_late(betting: Betting, actor: Actor, action: Action) -> None:
     """A forced bet is posted before anyone acts, or not at all."""
-    betting.tell("illegal-action", action, "A forced bet is posted after the betting has begun.")
+    message = "A forced bet is posted by who has acted, or after others have."
+    betting.tell("illegal-action", action, message)
     betting.pay(actor, action.amount)
 
 
@@ -272,7 +273,7 @@ def put_in(betting: Betting, actor: Actor, amount: int) -> None:
         betting.to_match = total
         betting.brought_in = False
         if amount < chips or total - betting.full >= betting.size or _opens_anyway(betting):
-            betting.size = max(betting.size, total - before)
+            betting.size = max(betting.size, total - max(before, betting.full))
             betting.full = total
             betting.bets += 1
             betting.full_bets += 1

@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from ledger.hands.betting.limits import bring_in_of, limit_of
+from ledger.tables.events import table_stream
+from tests.ledger.given import NETWORK, a_book, open_table
 from tests.ledger.hands.betting.bets import FOUR, TWO, codes, findings
-from tests.ledger.hands.posts import rules
+from tests.ledger.hands.posts import a_post, read, rules
 
 AMOUNT, ACTION = "illegal-amount", "illegal-action"
 BLINDS = "ann sb 1, bob bb 2"
@@ -391,6 +394,25 @@ def test_a_raise_that_nobody_could_call_is_none() -> None:
     stacks = {"ann": "100", "bob": "30"}
     assert codes("ann sb 1, bob bb 2, ann raise 29, bob call 28!", stacks) == []
     assert codes("ann sb 1, bob bb 2, ann call 1, bob raise 28!, ann raise 60", stacks) == [ACTION]
+
+
+def test_what_a_post_leaves_out_is_the_table_s() -> None:
+    book = a_book("entraction")
+    antes = {"small_blind_minor": 0, "big_blind_minor": 0, "ante_minor": 50}
+    stud = open_table(
+        book, game="Stud", bet_type="FL", small_bet_minor=500, big_bet_minor=1_000,
+        bring_in_minor=200, max_buy_in_minor=None, **antes,
+    )  # fmt: skip
+    table = book.get(table_stream(NETWORK, stud))
+    hand = read(a_post([("Third Street", "")], [], TWO, game_type="Stud",
+                       bet_limit={"bet_type": "FL"}, small_blind_amount=0, big_blind_amount=0,
+                       ante_amount=0.5))  # fmt: skip
+    limit = limit_of(hand, rules("entraction"), table, rounds_at_lower=2)
+    assert limit is not None
+    assert [limit.least(street) for street in range(5)] == [500, 500, 1_000, 1_000, 1_000]
+    assert bring_in_of(hand, rules("entraction"), table) == 200
+    assert bring_in_of(hand, rules("entraction"), None) == 100
+    assert limit_of(hand, rules("entraction"), None, rounds_at_lower=2) is None
 
 
 def test_amounts_are_not_checked_where_the_stakes_are_not_known() -> None:

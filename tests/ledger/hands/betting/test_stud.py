@@ -148,8 +148,11 @@ def test_at_pot_limit_the_bring_in_may_be_up_to_the_pot() -> None:
         rounds = opening("Stud", "Kh", "2d", "Ac", f"cat bring-in {bring_in}")
         assert codes(rounds, THREE, game="Stud", **POT) == found
     for to, found in (("2", []), ("4.50", []), ("4.60", [AMOUNT]), ("1.50", [AMOUNT])):
-        rounds = opening("Stud", "Kh", "2d", "Ac", f"cat bring-in 1, ann raise {to}")
-        assert codes(rounds, THREE, game="Stud", **POT) == found
+        for kind in ("bet", "raise"):
+            rounds = opening("Stud", "Kh", "2d", "Ac", f"cat bring-in 1, ann {kind} {to}")
+            assert codes(rounds, THREE, game="Stud", **POT) == found
+    rounds = opening("Stud", "Kh", "2d", "Ac", "cat bring-in 1, ann raise 2, bob bet 4")
+    assert codes(rounds, THREE, game="Stud", **POT) == [ACTION]
 
 
 def test_who_has_less_than_the_bring_in_puts_in_what_he_has() -> None:

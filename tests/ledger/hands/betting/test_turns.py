@@ -204,7 +204,15 @@ def test_a_blind_that_is_all_in_for_less_is_called_in_full_or_for_what_was_poste
     assert codes(f"{blinds}, cat call 2, dan fold, ann call 1", stacks) == []
     assert codes(f"{blinds}, cat call 1.50, dan fold, ann call 0.50", stacks) == []
     assert codes(f"{blinds}, cat call 1.70", stacks) == ["illegal-amount"]
+    assert codes(f"{blinds}, cat raise 4, dan raise 6", stacks, limit="FL") == []
+    assert codes(f"{blinds}, cat raise 4, dan raise 6.50", stacks, limit="FL") == ["illegal-amount"]
     assert codes(f"{blinds}, cat fold, dan fold", stacks, running=False) == [TURN]
+
+
+def test_who_has_left_posts_nothing_any_more() -> None:
+    stacks = {"ann": "100", "bob": "2"}
+    for play in ("ann sb 1, ann fold left, bob bb 2!, ann straddle 4", "ann fold left, ann sb 1"):
+        assert codes(play, stacks) == [ACTION]
 
 
 def test_the_big_blind_need_not_answer_a_small_blind_that_is_all_in() -> None:
