@@ -88,8 +88,9 @@ def show_one(found: Mapping[str, Any], screen: Screen) -> None:
             [one["game"], f"{one['hand']} {'-'.join(one['ranks'])}", one["hole_cards"]]
             for one in rules["requirements"]
         ]
-        review = ", every hit is released by two" if rules["review"] else ""
-        screen.table(_REQUIREMENTS, rows, title=f"Must lose, by {rules['rulebook']}{review}")
+        screen.table(_REQUIREMENTS, rows, title=f"Must lose, by {rules['rulebook']}")
+        if rules["review"]:
+            screen.line("A second person releases every hit.")
 
 
 def _pools(jackpot: Mapping[str, Any]) -> Iterable[Sequence[str]]:
