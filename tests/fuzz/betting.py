@@ -82,13 +82,16 @@ class _Table:
         for street in streets:
             turns = [act for act in street.acts if act.kind in TURNS]
             known = [place for place, one in enumerate(self.plan) if one.name == street.name]
-            if not known:
-                must(street.name == "Showdown" and not turns, "a street that there is not")
-                continue
-            if self._closed(state):
+            dealt = any(act.kind == "Dealt Cards" and act.cards for act in street.acts)
+            played = turns or street.board or dealt
+            if not played and (not known or known[0] != at):
+                continue  # Only a name: cards are shown after the last street.
+            must(bool(known), "a street that there is not")
+            if at and self._closed(state):
                 must(not turns, "somebody acts who cannot")
                 continue
             must(known[0] == at, "a street is left out or repeated")
+            self._check_draws(street)
             self._deal(state, at, street)
             for act in turns:
                 self._act(state, act)
@@ -104,6 +107,8 @@ class _Table:
         for index, act in enumerate(street.acts):
             if act.kind in TURNS:
                 return posts, street.acts[index:]
+            if act.kind not in FORCED:
+                self._check_idle(act)
             if act.kind in FORCED and self.facts.players[act.player].dealt:
                 if not act.amount:
                     raise Unsure("a forced bet of nothing")
@@ -113,14 +118,25 @@ class _Table:
     def _check_late(self, rest: Sequence[Act], later: Sequence[Street]) -> None:
         acts = [*rest, *(act for street in later for act in street.acts)]
         dealt = {player.id for player in self.ring}
-        late = [act for act in acts if act.kind in FORCED and (act.amount or act.player in dealt)]
+        late = [act for act in acts if act.kind in FORCED and act.player in dealt]
         must(not late, "a forced bet comes late")
         for act in acts:
             if act.reason is not None:
                 raise Unsure("a player who could not act")
-            must(act.kind in TURNS or not act.amount, "money without a bet")
-            draws = any(one.draw for one in self.plan)
-            must(draws or act.kind not in ("Discard", "Stand Pat"), "a draw where there is none")
+            if act.kind not in (*TURNS, *FORCED):
+                self._check_idle(act)
+
+    def _check_draws(self, street: Street) -> None:
+        """Check that nobody draws once somebody has bet or checked."""
+        begun = False
+        for act in street.acts:
+            begun = begun or act.kind in TURNS
+            must(not begun or act.kind not in ("Discard", "Stand Pat"), "a draw after a bet")
+
+    def _check_idle(self, act: Act) -> None:
+        must(not act.amount, "money without a bet")
+        draws = any(one.draw for one in self.plan)
+        must(draws or act.kind not in ("Discard", "Stand Pat"), "a draw where there is none")
 
     def _start(self, posts: Sequence[Act]) -> Any:
         facts, ring = self.facts, self.ring
@@ -134,6 +150,8 @@ class _Table:
             elif act.kind == "Post Dead":
                 dead[place] += act.amount
             elif act.kind == "Bring In":
+                if bring_in:
+                    self._wrong_post("two bring-ins")
                 bring_in = act.amount
                 self.brought_in_by = place
             elif act.kind == "Straddle":
@@ -144,11 +162,11 @@ class _Table:
                 live[place] = -act.amount if act.kind == "Post Extra Blind" else act.amount
                 order.append(place)
         self._check_posts(posts)
+        paid: dict[int, int] = {}
         for act in posts:
-            player = facts.players[act.player]
-            posted = antes[self.places[player.id]] + dead[self.places[player.id]]
-            posted += abs(live[self.places[player.id]])
-            must(not act.all_in or posted >= player.stack or self.stud, "all-in with chips left")
+            paid[act.player] = paid.get(act.player, 0) + act.amount
+            has = facts.players[act.player].stack
+            must(not act.all_in or paid[act.player] >= has, "all-in with chips left")
         if self.stud and any(live):
             self._wrong_post("blinds in a game without")
         if any(antes) and any(dead):
@@ -159,11 +177,11 @@ class _Table:
             raise Unsure("a bring-in that is all-in")
         for player in ring:
             must(player.put_in <= player.stack, "more than there was")
-        highest = max(map(abs, live))
-        if live.count(highest) > 1 and highest > 0:
-            bigs = [act for act in posts if act.kind == "Post SB" and act.amount == highest]
-            if bigs and self.book == "as-posted":
-                raise Unsure("forced bets as posted")
+        bigs = [act.amount for act in posts if act.kind == "Post BB"]
+        smalls = [act.amount for act in posts if act.kind == "Post SB"]
+        usual = len(bigs) == 1 and max(smalls, default=0) < bigs[0]
+        if self.book == "as-posted" and not self.stud and not usual:
+            raise Unsure("forced bets as posted")
         if bring_in and not self.stud:
             self._wrong_post("a bring-in where there is none")
         try:
@@ -307,12 +325,16 @@ class _Table:
     def _closed(self, state: Any) -> bool:
         """Tell whether nobody can bet any more."""
         alone = sum(state.statuses) < 2
-        return bool(not state.status or state.all_in_status or alone)
+        able = [n for n, chips in enumerate(state.stacks) if chips and state.statuses[n]]
+        done = state.actor_index is None and state.street_index is not None and len(able) < 2
+        return bool(not state.status or state.all_in_status or alone or done)
 
     # -- turns -----------------------------------------------------------------------------------
 
     def _act(self, state: Any, act: Act) -> None:
         place = self.places.get(act.player)
+        if self.stud and state.actor_index != place and not state.stacks[state.opener_index]:
+            raise Unsure("the first to act is all-in")
         must(place is not None and state.actor_index == place, "out of turn")
         assert place is not None
         owed = state.checking_or_calling_amount

@@ -159,6 +159,9 @@ def _divided(rake: int, amounts: Sequence[int]) -> list[int]:
 # -- cards ---------------------------------------------------------------------------------------
 
 
+_PACK: Final = {rank + suit for rank in "23456789TJQKA" for suit in "cdhs"}
+
+
 class Hands:
     """Everybody's cards at the end, with ``??`` for those that are not known."""
 
@@ -171,22 +174,42 @@ class Hands:
         self.thrown: list[str] = []
         self.told: dict[int, list[str]] = {}
         self.dealt: set[tuple[str, int]] = set()
+        self.drawn: set[str] = set()
+        self.passed: dict[str, int] = {}
+        self.draws = any(one.draw for one in self.plan)
+        self.folded: set[int] = set()
         for street in facts.streets:
             self._follow(street)
         self._finish()
 
     def _follow(self, street: Street) -> None:
         known = [one for one in self.plan if one.name == street.name]
+        if known and known[0].draw and street.acts:
+            draws = any(act.kind in ("Discard", "Stand Pat", "Dealt Cards") for act in street.acts)
+            must(not draws or street.name not in self.drawn, "a draw again")
+            self.drawn.add(street.name)
+        dealt, before = self.dealt, set(self.folded)
         if street.board:
             must(bool(known) and len(street.board) == known[0].board, "cards on the board")
             before = self._lies_before(street.name)
+            if (street.name, 0) in dealt:
+                raise Unsure("a street that is run twice")
+            dealt.add((street.name, 0))
             must(len(self.board) <= before, "a board out of order")
             self.board += ["??"] * (before - len(self.board)) + street.board
         due = known[0].down + known[0].up if known else 0
         owed: dict[int, int] = {}
-        dealt = self.dealt
+        threw: dict[int, set[str]] = {}
         for act in street.acts:
+            if self.draws and act.cards:
+                self._pass(act.player, act.cards)
+            if act.kind == "Fold":
+                self.folded.add(act.player)
+            if act.kind in ("Discard", "Stand Pat"):
+                must(bool(known) and known[0].draw, "no draw")
             if act.kind == "Dealt Cards" and act.cards:
+                gone = self.folded if self.draws else before
+                must(act.player not in gone, "who has folded gets cards")
                 draws = known and known[0].draw
                 if draws and act.player not in owed:
                     # What he threw away was left out: as many cards, whichever they were.
@@ -194,23 +217,45 @@ class Hands:
                 cards = act.cards
                 if known and 0 < known[0].up == len(cards):
                     cards = ["??"] * known[0].down + cards
-                must(len(cards) == (owed.pop(act.player) if draws else due), "cards dealt")
+                must(len(cards) == (owed[act.player] if draws else due), "cards dealt")
+                owed.pop(act.player, None)
                 held = self.own.get(act.player, [])
+                must(not {*cards} & threw.get(act.player, set()), "gets back what he threw away")
                 must((street.name, act.player) not in dealt, "dealt twice")
                 dealt.add((street.name, act.player))
                 self.own[act.player] = held + cards
-            elif act.kind == "Discard":
-                must(bool(known) and known[0].draw, "no draw")
+            elif act.kind == "Discard" and (act.cards or act.count):
                 must((street.name, act.player) not in dealt, "drawn twice")
-                must(act.player not in owed, "drawn twice")
-                owed[act.player] = self._throw(act.player, act.cards, act.count)
+                threw.setdefault(act.player, set()).update(act.cards)
+                threw[act.player].discard("??")
+                already = owed.get(act.player, 0)
+                owed[act.player] = already + self._throw(act.player, act.cards, act.count)
+                must(owed[act.player] <= 5, "more than five")
+            elif act.kind == "Stand Pat":
+                owed.setdefault(act.player, 0)
             elif act.cards:
+                if self.draws and known and known[0] is not self.plan[-1]:
+                    raise Unsure("cards shown before the last draw")
                 told = self.told.setdefault(act.player, [])
-                shown = [card for card in act.cards if card != "??"]
+                shown = [card for card in act.cards if card != "??" and card not in told]
                 must(len(set(shown)) == len(shown), "a card shown twice")
-                told += [card for card in shown if card not in told]
+                told += shown
         for player, missing in owed.items():
-            self.own[player] += ["??"] * missing
+            self.own[player] = self.own.get(player, []) + ["??"] * missing
+        drawn = {act.player for act in street.acts if act.kind in ("Discard", "Stand Pat")}
+        drawn |= {player for name, player in dealt if name == street.name}
+        if known and known[0].draw:
+            for player in set(self.own) - drawn - self.folded:
+                self.own[player] = ["??"] * 5  # Nothing is said of his draw.
+
+    def _pass(self, player: int, cards: list[str]) -> None:
+        """Note whose hands cards went through: a second player's only when they were shuffled."""
+        known = [card for card in cards if card != "??"]
+        must(len(set(known)) == len(known), "a card twice")
+        for card in cards:
+            must(card == "??" or card in _PACK, "a card that there is not")
+            if card != "??" and self.passed.setdefault(card, player) != player:
+                raise Unsure("a card twice where cards are shuffled again")
 
     def _lies_before(self, name: str) -> int:
         names = [one.name for one in self.plan]
@@ -219,19 +264,25 @@ class Hands:
     def _throw(self, player: int, cards: list[str], count: int | None) -> int:
         held = list(self.own.get(player) or ["??"] * 5)
         number = max(len(cards), count or 0)
-        must(number <= 5, "more than five")
         for card in cards:
             must(card in held or "??" in held, "thrown what he had not")
             held.remove(card if card in held else "??")
-        if number > len(cards):
+        if number > len(cards) or "??" in cards:
+            # Which of his cards went is not known.
             held = ["??"] * max(0, len(held) - (number - len(cards)))
         self.thrown += [card for card in cards if card != "??"]
         self.own[player] = held
         return number
 
     def _finish(self) -> None:
+        names = {street.name for street in self.facts.streets}
+        if self.draws and any(one.name not in names for one in self.plan):
+            for player in set(self.own) - self.folded:
+                self.own[player] = ["??"] * 5
         size = HOLE.get(self.game) or (7 if self.game in ("Stud", "StudHiLo") else 5)
         for player, told in self.told.items():
+            if self.draws and player in self.folded:
+                continue  # What he showed he may have thrown away before.
             held = self.own.get(player, [])
             known = [card for card in held if card != "??"]
             extra = [card for card in told if card not in known and card != "??"]
@@ -240,9 +291,9 @@ class Hands:
                 self.own[player] = known + extra + ["??"] * (size - len(known) - len(extra))
         every = [*self.board, *self.thrown, *(c for own in self.own.values() for c in own)]
         every = [card for card in every if card != "??"]
-        deck = {rank + suit for rank in "23456789TJQKA" for suit in "cdhs"}
+        deck = _PACK
         if self.game in ("Telesina", "Americana"):
-            deck = {card for card in deck if card[0] in "789TJQKA"}
+            deck = {card for card in _PACK if card[0] in "789TJQKA"}
         must(set(every) <= deck, "a card that there is not")
         if len(set(every)) < len(every):
             if self.thrown:
@@ -302,6 +353,8 @@ def _check_wins(facts: Facts, hands: Hands, pot: Pot, entitled: Sequence[int], n
     elif len(winners) == 1 and all(half == "high" for _, half in posted):
         # Who wins a whole pot may be posted as its high winner.
         posted, expected = _by_player(posted), _by_player(expected)
+    elif len(in_it) == 1 and any(half == "low" for _, half in posted):
+        raise Unsure("a low half that nobody asks for")
     elif all(half is None for _, half in expected) and len(in_it) == 1:
         # Of who is alone in a pot nobody asks which half he won.
         posted, expected = _by_player(posted), _by_player(expected)
