@@ -153,6 +153,7 @@ def _shown(row: Row, caller: Caller, at: datetime, position: int) -> dict[str, A
 def _links(row: Row, caller: Caller, position: int) -> links.Links:
     """Lead to the approval, to what it concerns, and to what a grant booked."""
     concerns, month = row["summary"], row["summary"].get("month")
+    jackpot = concerns.get("jackpot")
     booked = links.Known(position).entries(request_id=row["request_id"])
     return links.allowed(
         caller,
@@ -160,5 +161,6 @@ def _links(row: Row, caller: Caller, position: int) -> links.Links:
         table=links.table(concerns.get("table")),
         player=links.player(concerns.get("player")),
         period=month and links.Link(Scope.BOOKS_READ, f"/v1/periods/{month}"),
+        jackpot=jackpot and links.jackpot_hits(jackpot),
         entries=booked if row["status"] == "granted" else None,
     )

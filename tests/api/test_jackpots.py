@@ -205,6 +205,10 @@ def test_a_hit_is_released_by_two_persons_and_settled_by_the_worker(decided: Roo
     asked = decided.post(path, {"reason": "Looked at."}, role="operator")
     assert asked.status_code == 202, asked.text
     assert asked.json()["amount"] == "2.04"
+    decided.project()
+    [row] = get(decided, "/v1/approvals", role="approver", show="to-decide")["approvals"]
+    assert row["summary"]["game_number"] == WAITING
+    assert row["links"]["jackpot"] == "/v1/jackpots/bad-beat/hits"
     granted = decided.post(f"{asked.json()['links']['approval']}/grant", role="approver")
     assert granted.json()["result"]["status"] == "released"
     decided.project()
