@@ -251,6 +251,7 @@ def _open_round(betting: Betting, round_: Round, place: int) -> None:
     betting.waiting = []
     betting.to_match = betting.due = betting.full = betting.bets = 0
     betting.brought_in = betting.open_pair = False
+    betting.opened = betting.full_bets + 1
     betting.why_closed = ""
     for one in betting.ring:
         one.bet = 0
@@ -268,7 +269,7 @@ def _open_round(betting: Betting, round_: Round, place: int) -> None:
         return
     if not playing:
         return
-    betting.full_bets += 1
+    betting.full_bets = betting.opened
     if betting.limit is not None:
         betting.size = betting.limit.least(place)
     if betting.game.acts_first_later == "left-of-dealer":

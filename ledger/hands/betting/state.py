@@ -92,6 +92,7 @@ class Betting:
         "limit",
         "number",
         "open_pair",
+        "opened",
         "play",
         "posted",
         "quiet",
@@ -156,6 +157,8 @@ class Betting:
         """Whether nobody has bet more than the bring-in."""
         self.open_pair = False
         """Whether double the limit may be bet."""
+        self.opened = 1
+        """What ``full_bets`` was when the betting of this round began; more where there is none."""
         self.quiet = 0
         self.artificial: list[ArtificialAllIn] = []
 

@@ -83,6 +83,8 @@ def draw(betting: Betting, actor: Actor, action: Action) -> None:
         betting.tell("illegal-action", action, "A player draws who has folded.", quiets=REST)
     elif betting.why_closed or not betting.play.streets[betting.street].draw:
         betting.tell("illegal-action", action, "Nothing is drawn on this street.")
+    elif any([one.answered >= betting.opened for one in betting.ring]):
+        betting.tell("illegal-action", action, "A player draws after the betting has begun.")
     elif action.amount:
         pay_oddly(betting, actor, action)
     elif action.action == "Stand Pat" and action.x_reason is not None:

@@ -66,6 +66,15 @@ def test_draws_are_counted_of_who_folds_as_well(
     assert sorted(set(found)) == expected, says
 
 
+@pytest.mark.parametrize(
+    "late", ["ann check, bob discard 8c, bob deal 7c, bob check", f"{CHECKED}, bob stand-pat"]
+)
+def test_nobody_draws_once_the_betting_has_begun(late: str) -> None:
+    deal = f"{DEALT}, cat fold, ann call 0.50, bob check"
+    post = a_draw(deal, f"ann stand-pat, {late}", pot="2.00")
+    assert codes(post, "as-posted") == ["illegal-action"]
+
+
 def test_cards_are_dealt_on_the_first_street_even_where_no_board_tells_the_others() -> None:
     rounds = [
         ("Preflop", "alice sb 1, bob bb 2, alice fold"),
