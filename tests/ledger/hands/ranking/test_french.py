@@ -209,7 +209,8 @@ def test_telesina_is_ordered_as_its_rules_say(seed: int) -> None:
 def test_whoever_beats_the_winner_of_two_beats_both(seed: int) -> None:
     """The order is an order: the exception of the royal flush in hearts apart."""
     rng = Random(seed)
-    hands = [french.telesina(rng.sample(PACK, 5), [vela]) for vela in rng.sample(PACK, 3)]
+    deals = [rng.sample(PACK, 6) for _ in range(3)]
+    hands = [french.telesina(own, [vela]) for vela, *own in deals]
     assume(french.ROYAL_IN_HEARTS not in hands)
     for one, other, third in product(hands, repeat=3):
         beats = french.telesina_beats
