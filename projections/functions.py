@@ -354,45 +354,42 @@ PROTEST_WINDOWS_CLOSING: Final = Function(
 )
 
 # What was done about a finding up to the instant decides; what was said of it before it was last
-# opened again no longer counts. Of most findings nobody said anything: no step is looked for.
+# opened again no longer counts. Of most findings nobody said anything: then no step is looked for,
+# which has to be said inside of each part; said of the join, it finds those that somebody did.
+_STEP_OF: Final = """
+        SELECT * FROM book.finding_steps s
+         WHERE f.changed_position IS NOT NULL AND s.finding = f.position
+           AND s.became = '{became}' AND s.position BETWEEN done.opened_position AND at_position
+           AND (occurred_until IS NULL OR s.occurred_at <= occurred_until)
+         ORDER BY s.position DESC LIMIT 1"""
 FINDINGS_AS_OF: Final = Function(
     "findings_as_of",
     _INSTANT,
     "SETOF book.findings",
     "sql",
-    """
+    f"""
     SELECT f.position, f.network, f.table_id, f.game_number, f.number, f.game_server,
            f.occurred_at, f.code, f.level, f.place, f.expected, f.posted, f.message, f.currency,
            f.amount_minor,
            CASE WHEN resolved.position IS NOT NULL THEN 'resolved'
-                WHEN explained.position IS NOT NULL THEN 'explained' ELSE 'open' END AS status,
-           done.changed_position, explained.occurred_at AS explained_at,
-           explained.actor AS explained_by, explained.text AS explanation,
-           resolved.occurred_at AS resolved_at, resolved.actor AS resolved_by,
-           resolved.resolution, resolved.text AS reason, resolved.corrected_by
+                WHEN explained.position IS NOT NULL THEN 'explained' ELSE 'open' END,
+           done.changed_position,
+           explained.occurred_at, explained.actor, explained.text, resolved.occurred_at,
+           resolved.actor, resolved.resolution, resolved.text, resolved.corrected_by
       FROM book.findings f
       LEFT JOIN LATERAL (
         SELECT max(position) AS changed_position,
                coalesce(max(position) FILTER (WHERE became = 'open'), 0) AS opened_position
           FROM book.finding_steps s
-         WHERE s.finding = f.position AND s.position <= at_position
+         WHERE f.changed_position IS NOT NULL AND s.finding = f.position
+           AND s.position <= at_position
            AND (occurred_until IS NULL OR s.occurred_at <= occurred_until)
         ) AS done ON f.changed_position IS NOT NULL
-      LEFT JOIN LATERAL (
-        SELECT * FROM book.finding_steps s
-         WHERE s.finding = f.position AND s.became = 'explained'
-           AND s.position BETWEEN done.opened_position AND at_position
-           AND (occurred_until IS NULL OR s.occurred_at <= occurred_until)
-         ORDER BY s.position DESC LIMIT 1) AS explained ON f.changed_position IS NOT NULL
-      LEFT JOIN LATERAL (
-        SELECT * FROM book.finding_steps s
-         WHERE s.finding = f.position AND s.became = 'resolved'
-           AND s.position BETWEEN done.opened_position AND at_position
-           AND (occurred_until IS NULL OR s.occurred_at <= occurred_until)
-         ORDER BY s.position DESC LIMIT 1) AS resolved ON f.changed_position IS NOT NULL
+      LEFT JOIN LATERAL ({_STEP_OF.format(became="explained")}) AS explained ON true
+      LEFT JOIN LATERAL ({_STEP_OF.format(became="resolved")}) AS resolved ON true
      WHERE f.position <= at_position
        AND (occurred_until IS NULL OR f.occurred_at <= occurred_until)
-    """,
+    """,  # noqa: S608
     "The view findings as it was: of those recorded up to at_position, of hands played up to"
     " occurred_until (NULL: whenever), what had been said of them by then.",
 )
