@@ -179,7 +179,7 @@ class _Table:
             must(player.put_in <= player.stack, "more than there was")
         bigs = [act.amount for act in posts if act.kind == "Post BB"]
         smalls = [act.amount for act in posts if act.kind == "Post SB"]
-        usual = len(bigs) == 1 and max(smalls, default=0) < bigs[0]
+        usual = len(bigs) == 1 and max(smalls, default=0) < bigs[0] and len({*antes}) == 1
         if self.book == "as-posted" and not self.stud and not usual:
             raise Unsure("forced bets as posted")
         if bring_in and not self.stud:
