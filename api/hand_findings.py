@@ -110,7 +110,7 @@ def _step(step: Step, caller: Caller) -> dict[str, Any]:
 
 def _what(one: Filed, names: Mapping[int, str]) -> list[str]:
     finding = one.finding
-    said = [f"{finding.code}: {finding.message}"]
+    said = [f"{finding.code} ({finding.where}): {finding.message}"]
     if finding.expected is not None:
         said.append(f"Expected: {_in_words(_named(finding.expected, names))}.")
     if finding.posted is not None:

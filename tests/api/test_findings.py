@@ -233,10 +233,10 @@ def test_a_hand_shows_its_findings_in_words(desk: Desk) -> None:
     hand = HandAnswer.model_validate(desk.room.get(path, role="support").json())
     [found] = hand.findings
     assert (found.number, found.status, found.amount) == (1, "explained", "0.05")
+    what = f"wrong-rake (pots[0].rake): {found.message} Expected: 0.05. Posted: 0.10."
     today = datetime.now(UTC)
     assert found.text in {
-        f"wrong-rake: {found.message} Expected: 0.05. Posted: 0.10. Explained by support-1 on"
-        f" {day:%Y-%m-%d}: {EXPLAIN['text']}"
+        f"{what} Explained by support-1 on {day:%Y-%m-%d}: {EXPLAIN['text']}"
         for day in (today, today - timedelta(minutes=1))
     }
     assert hand.events[-1].text == f"support-1 explained finding 1: {EXPLAIN['text']}"
