@@ -66,7 +66,9 @@ are booked in the order in which they stand.
 
 A hand's number is its id: the same content again answers the first result (`repeated`), other
 content is refused with `different-content`. A refusal that says `retry: later` rests on the
-books; the hand waits, and may be posted again. A flagged hand is booked as it was posted.
+books, or on the clock: a hand that begins more than five minutes from now is `malformed` until
+then. Such a hand waits, and may be posted again. A flagged hand is booked as it was posted, and
+its findings are open until somebody resolves them (`GET /v1/findings`).
 
 One hand answers 201 when it was booked, 200 when it is a repeat, and its problem otherwise. A
 batch answers 200 with one result per hand, in order; only when none could be decided does it
