@@ -75,6 +75,8 @@ class _Table:
     def play(self) -> None:
         streets = [one for one in self.facts.streets if one.acts or one.board]
         must(bool(streets), "nothing was played")
+        first = self.facts.streets[0].name
+        must(first == self.plan[0].name, "the first street is another")
         posts, rest = self._posts(streets[0])
         self._check_late(rest, streets[1:])
         state = self._start(posts)

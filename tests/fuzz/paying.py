@@ -178,6 +178,9 @@ class Hands:
         self.passed: dict[str, int] = {}
         self.draws = any(one.draw for one in self.plan)
         self.folded: set[int] = set()
+        order = [one.name for one in self.plan]
+        played = [one.name for one in facts.streets if one.name in order and one.acts]
+        must(played == sorted(played, key=order.index), "streets in another order")
         for street in facts.streets:
             self._follow(street)
         self._finish()
@@ -265,8 +268,9 @@ class Hands:
         held = list(self.own.get(player) or ["??"] * 5)
         number = max(len(cards), count or 0)
         for card in cards:
-            must(card in held or "??" in held, "thrown what he had not")
-            held.remove(card if card in held else "??")
+            known = card in held or "??" in held or card == "??"
+            must(known and bool(held), "thrown what he had not")
+            held.remove(card if card in held else "??" if "??" in held else held[0])
         if number > len(cards) or "??" in cards:
             # Which of his cards went is not known.
             held = ["??"] * max(0, len(held) - (number - len(cards)))
