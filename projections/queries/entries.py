@@ -200,7 +200,9 @@ def find(
     if filters.hand is not None or filters.request_id is not None:
         return _of_transaction(at, filters, window, limit)
     if any((filters.account, filters.accounts, filters.player, filters.table_id)):
-        accounts = filters.accounts or _accounts(at, filters)
+        # Named accounts and nothing else: whoever names them has looked them up.
+        named = None if _of_account(filters._replace(accounts=None)) else filters.accounts
+        accounts = _accounts(at, filters) if named is None else named
         if len(accounts) <= MOST_ACCOUNTS:
             return _of_accounts(at, filters, accounts, window, limit)
     return _of_blocks(at, filters, window, limit)
@@ -396,7 +398,10 @@ def _of_account(filters: Filters) -> list[sa.ColumnElement[bool]]:
         (_ACCOUNTS.player, filters.player),
         (_ACCOUNTS.table_id, filters.table_id),
     )
-    return [column == value for column, value in asked if value is not None]
+    conditions = [column == value for column, value in asked if value is not None]
+    if filters.accounts is not None:
+        conditions.append(_ACCOUNTS.account == _any(filters.accounts, sa.Integer))
+    return conditions
 
 
 def _of_entry(at: Snapshot, filters: Filters) -> list[sa.ColumnElement[bool]]:

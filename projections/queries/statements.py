@@ -172,7 +172,7 @@ def _filters(subject: Subject, period: Period, book: "_Book") -> Filters:
             position_from=book.opening.position + 1, position_before=book.closing.position + 1
         )
     if len(book.numbers) <= MOST_ACCOUNTS:
-        return filters._replace(accounts=book.numbers)
+        return filters._replace(network=None, accounts=book.numbers)
     # Too many to merge: they are looked for block by block.
     return filters._replace(
         player=subject.player, table_id=subject.table_id, partner=subject.partner
