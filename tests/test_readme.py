@@ -18,7 +18,12 @@ from ops.serving import Serving, temporary_folder
 PROJECT: Final = Path(__file__).parent.parent
 PAGES: Final = {
     path: (PROJECT / path).read_text()
-    for path in ("README.md", "ops/runbooks/auditor.md", "ops/runbooks/treasurer.md")
+    for path in (
+        "README.md",
+        "ops/runbooks/auditor.md",
+        "ops/runbooks/treasurer.md",
+        "ops/runbooks/judging.md",
+    )
 }
 README: Final = PAGES["README.md"]
 SERVED_AT: Final = "http://127.0.0.1:8000"
@@ -115,8 +120,9 @@ def printed() -> dict[str, str]:
     if shutil.which("curl") is None or shutil.which("bash") is None:
         pytest.skip("README.md shows requests with curl, in bash: one of them is not here")
     with temporary_folder() as folder, Serving(folder) as served:
-        for name, content in files(README).items():
-            (folder / name).write_text(content)
+        for text in PAGES.values():
+            for name, content in files(text).items():
+                (folder / name).write_text(content)
         shown = run(BLOCKS, folder, served)
     return {block.place: text for block, text in zip(BLOCKS, shown, strict=True)}
 
