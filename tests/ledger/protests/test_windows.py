@@ -49,7 +49,8 @@ ENTRACTION = [
 ]
 
 OTHER_ZONES = [
-    # Midnight is skipped in Beirut's spring and comes twice in Havana's autumn; Samoa left out a day.
+    # Midnight is skipped in Beirut's spring and comes twice in Havana's autumn; Samoa left out
+    # a day.
     (DaysWindow(days=1, zone="Asia/Beirut"), "2013-03-29T12:00", "2013-03-30T22:00"),
     (DaysWindow(days=1, zone="America/Havana"), "2013-11-01T16:00", "2013-11-03T04:00"),
     (DaysWindow(days=7, zone="UTC"), "2013-03-28T23:59", "2013-04-05T00:00"),
