@@ -63,7 +63,8 @@ def import_hands(
         identity = Identity(bytes.fromhex(settings.identity_key.get_secret_value()))
         with (
             closing(Journal(found.application, writer="import")) as journal,
-            psycopg.connect(found.application, autocommit=True) as connection,
+            # Closed and no more: Ctrl-C may have left a query on it.
+            closing(psycopg.connect(found.application, autocommit=True)) as connection,
         ):
             console = Console(stderr=True, highlight=False)
 
