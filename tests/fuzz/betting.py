@@ -97,9 +97,18 @@ class _Table:
             self._deal(state, at, street)
             for act in turns:
                 self._act(state, act)
+            self._pass_over(state)
             must(state.actor_index is None, "the round ended early")
             at += 1
         must(self._closed(state) or at == len(self.plan), "the hand ended early")
+
+    def _pass_over(self, state: Any) -> None:
+        """Let PokerKit pass over who is alone with chips and owes nothing: he need not act."""
+        place = state.actor_index
+        if place is not None and not state.checking_or_calling_amount:
+            others = [n for n, chips in enumerate(state.stacks) if chips and state.statuses[n]]
+            if others == [place]:
+                state.check_or_call()
 
     # -- forced bets -----------------------------------------------------------------------------
 

@@ -159,6 +159,7 @@ def _divided(rake: int, amounts: Sequence[int]) -> list[int]:
 # -- cards ---------------------------------------------------------------------------------------
 
 
+_PLAYED: Final = ("Dealt Cards", "Discard", "Stand Pat")
 _PACK: Final = {rank + suit for rank in "23456789TJQKA" for suit in "cdhs"}
 
 
@@ -169,6 +170,7 @@ class Hands:
         self.facts = facts
         self.game = facts.game
         self.plan = plan(facts.game)
+        self.size = HOLE.get(self.game) or (7 if self.game in ("Stud", "StudHiLo") else 5)
         self.own: dict[int, list[str]] = {}
         self.board: list[str] = []
         self.thrown: list[str] = []
@@ -179,8 +181,13 @@ class Hands:
         self.draws = any(one.draw for one in self.plan)
         self.folded: set[int] = set()
         order = [one.name for one in self.plan]
-        played = [one.name for one in facts.streets if one.name in order and one.acts]
-        must(played == sorted(played, key=order.index), "streets in another order")
+        played = [
+            one.name
+            for one in facts.streets
+            if one.name in order and any(act.kind in _PLAYED for act in one.acts)
+        ]
+        in_order = played == sorted(played, key=order.index)
+        must(in_order or not self.draws, "draws in another order")
         for street in facts.streets:
             self._follow(street)
         self._finish()
@@ -240,6 +247,7 @@ class Hands:
                 if self.draws and known and known[0] is not self.plan[-1]:
                     raise Unsure("cards shown before the last draw")
                 told = self.told.setdefault(act.player, [])
+                must(len(act.cards) <= self.size, "shows too many")
                 shown = [card for card in act.cards if card != "??" and card not in told]
                 must(len(set(shown)) == len(shown), "a card shown twice")
                 told += shown
@@ -283,7 +291,7 @@ class Hands:
         if self.draws and any(one.name not in names for one in self.plan):
             for player in set(self.own) - self.folded:
                 self.own[player] = ["??"] * 5
-        size = HOLE.get(self.game) or (7 if self.game in ("Stud", "StudHiLo") else 5)
+        size = self.size
         for player, told in self.told.items():
             if self.draws and player in self.folded:
                 continue  # What he showed he may have thrown away before.
@@ -303,7 +311,6 @@ class Hands:
             if self.thrown:
                 raise Unsure("a card twice where cards are shuffled again")
             must(False, "a card twice")
-        self.size = size
         self.every = set(every)
         self.left = sorted(deck - self.every)
 
