@@ -273,10 +273,15 @@ class _Reader:
 
 
 def _new(kind: str, before: Sequence[str], cards: Sequence[str]) -> list[str]:
-    """Return what a further action adds: shown again is shown once."""
-    if kind == "Dealt Cards":
-        return list(cards)
-    return [card for card in cards if card not in before]
+    """Return what a further action adds to the cards that a player was dealt, or has shown."""
+    return list(cards) if kind == "Dealt Cards" else newly_shown(before, cards)
+
+
+def newly_shown(before: Sequence[str], cards: Sequence[str]) -> list[str]:
+    """Return what a further showing adds: shown again is shown once, shown twice at once is not."""
+    new = [card for card in cards if card not in before]
+    known = set(cards) - {UNKNOWN}
+    return new + [card for card in before if card in known and cards.count(card) > 1]
 
 
 def join(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ledger.hands.contributions import Tally
-from ledger.hands.dealing import Cards, Fault, join
+from ledger.hands.dealing import Cards, Fault, join, newly_shown
 from ledger.hands.deck import CARDS, UNKNOWN
 from ledger.hands.games import MOST_DRAWN, NO_STREET, GamePlay, Street
 from ledger.hands.ohh import Action, Hand
@@ -103,7 +103,7 @@ class _Reader:
         elif cards:
             self.told_in[player] = number
             told = self.told.get(player, [])
-            self.told[player] = told + [card for card in cards if card not in told]
+            self.told[player] = told + newly_shown(told, cards)
 
     # -- getting cards and throwing them away ----------------------------------------------------
 

@@ -86,6 +86,15 @@ def test_cards_are_dealt_on_the_first_street_even_where_no_board_tells_the_other
     assert codes(post, "as-posted") == [COUNT]
 
 
+def test_a_card_that_is_shown_twice_at_once_is_found_though_it_was_shown_before() -> None:
+    deal = f"{DEALT}, cat fold, ann call 0.50, bob check"
+    draw = f"ann stand-pat, bob stand-pat, {CHECKED}"
+    shown = f"ann show {ANN[:4]}, ann show {ANN}Ah, bob show {BOB}"
+    assert TWICE in codes(a_draw(deal, draw, shown, "2.00"), "as-posted")
+    shown = f"ann show {ANN[:4]}, ann show {ANN}, bob show {BOB}"
+    assert codes(a_draw(deal, draw, shown, "2.00"), "as-posted") == []
+
+
 @pytest.mark.parametrize("number", [1, 7])
 def test_the_main_pot_is_number_0(number: int) -> None:
     post = a_flop()
