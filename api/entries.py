@@ -7,12 +7,11 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from api import csv, links, listing
-from api.as_of import AsOfAsked, At, Instant, Told, reading
+from api.as_of import AsOfAsked, At, Instant, Told
 from api.auth import Caller, Scope, needs
 from api.clock import now
 from api.edge import LedgerRoute, PlayerId, edge_of
 from api.links import Known, Links
-from api.listing import Listed
 from api.positions import Paged, Reached
 from api.rows import row_model, shown
 from api.tables import LONGEST_ID, id_of
@@ -21,8 +20,9 @@ from ledger.core import stream
 from ledger.hands.events import hand_stream
 from ledger.players.events import player_stream
 from projections import views
+from projections.as_of import AsOf, resolve
 from projections.queries import entries
-from projections.reading import Row
+from projections.reading import Page, Row, Snapshot
 
 router = APIRouter(prefix="/v1", tags=["books"], route_class=LedgerRoute, dependencies=[Reached])
 
@@ -125,21 +125,17 @@ def list_entries(
     subject = _subject(caller, player, account)
     edge_of(request).reads.record(caller, "entries", subject, request.scope["request_id"], now())
 
-    def page(cursor: str | None, limit: int) -> Listed:
-        with reading(request, asked) as read:
-            found = entries.page(
-                read.at,
-                filters,
-                known=read.as_of,
-                limit=limit,
-                cursor=cursor,
-                newest_first=order == "newest-first",
-            )
-        read = read.at_page(found.position)
-        known = None if csv.wanted(request) else read.known
-        return Listed([entry(caller, known, row) for row in found.rows], found.cursor, read)
+    def find(at: Snapshot, *, known: AsOf | None, **page: Any) -> Page:
+        newest_first = order == "newest-first"
+        return entries.page(
+            at, filters, known=known or resolve(at), newest_first=newest_first, **page
+        )
 
-    return listing.answer(request, paging, "entries", EntryRow, page)
+    plain = csv.wanted(request)
+    show = listing.each(lambda known, row: entry(caller, None if plain else known, row))
+    return listing.answer(
+        request, paging, asked, name="entries", model=EntryRow, find=find, show=show
+    )
 
 
 def entry(caller: Caller, known: Known | None, row: Row) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Findings: what was found wrong with booked hands, what was found out about it, and decided."""
 
+from functools import partial
 from typing import Annotated, Any, Final, Literal, get_args
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
@@ -11,7 +12,6 @@ from api.as_of import AsOfAsked, Instant, Told, reading
 from api.auth import Caller, Scope, needs
 from api.edge import Body, Done, Key, LedgerRoute, Text, carry_out, common, edge_of, respond
 from api.links import LINKS, Known, Links
-from api.listing import Listed
 from api.positions import Paged, Reached
 from api.problems import Problem
 from api.rows import row_model, shown
@@ -251,21 +251,11 @@ def list_findings(
     if order == "largest-first" and filters.currency is None:
         raise Problem("missing-field", "amounts of one currency are compared", field="currency")
 
-    def page(cursor: str | None, limit: int) -> Listed:
-        with reading(request, asked) as read:
-            found = findings.page(
-                read.at,
-                filters,
-                known=listing.instant(request, read),
-                order=order,
-                limit=limit,
-                cursor=cursor,
-            )
-        read = read.at_page(found.position)
-        rows = [_finding(caller, read.known, row) for row in found.rows]
-        return Listed(rows, found.cursor, read)
-
-    return listing.answer(request, paging, "findings", FindingRow, page)
+    find = partial(findings.page, filters=filters, order=order)
+    show = listing.each(partial(_finding, caller))
+    return listing.answer(
+        request, paging, asked, name="findings", model=FindingRow, find=find, show=show
+    )
 
 
 @router.get(

@@ -1,22 +1,23 @@
 """Hands that are booked: a list to find them by table, as of any position."""
 
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from api import csv, links, listing
-from api.as_of import StateAsOf, Told, reading
+from api.as_of import StateAsOf, Told
 from api.auth import Caller, Scope, needs
 from api.edge import LedgerRoute
 from api.links import LINKS, Known
-from api.listing import Listed
 from api.positions import Paged, Reached
 from api.problems import Problem
 from api.rows import shown
 from api.tables import LONGEST_ID, id_of
+from projections.as_of import AsOf, resolve
 from projections.queries import hands
-from projections.reading import Row
+from projections.reading import Page, Row, Snapshot
 
 router = APIRouter(prefix="/v1", tags=["hands"], route_class=LedgerRoute, dependencies=[Reached])
 
@@ -64,30 +65,15 @@ def list_hands(
     if caller.partner is not None:
         raise Problem("not-your-partner", "hands are of players of several partners")
 
-    def page(cursor: str | None, limit: int) -> Listed:
-        with reading(request, asked) as read:
-            found = (
-                hands.page(
-                    read.at,
-                    network=caller.network,
-                    known=read.as_of.position,
-                    limit=limit,
-                    cursor=cursor,
-                )
-                if table is None
-                else hands.of_table(
-                    read.at,
-                    network=caller.network,
-                    table_id=id_of(table),
-                    known=read.as_of.position,
-                    limit=limit,
-                    cursor=cursor,
-                )
-            )
-        read = read.at_page(found.position)
-        return Listed([_hand(caller, read.known, row) for row in found.rows], found.cursor, read)
+    def find(at: Snapshot, *, known: AsOf | None, **page: Any) -> Page:
+        position = (known or resolve(at)).position
+        if table is None:
+            return hands.page(at, network=caller.network, known=position, **page)
+        of = id_of(table)
+        return hands.of_table(at, network=caller.network, table_id=of, known=position, **page)
 
-    return listing.answer(request, paging, "hands", HandRow, page)
+    show = listing.each(partial(_hand, caller))
+    return listing.answer(request, paging, asked, name="hands", model=HandRow, find=find, show=show)
 
 
 def _hand(caller: Caller, known: Known, row: Row) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -27,7 +28,6 @@ from api.edge import (
     respond,
 )
 from api.links import LINKS, Known, Links
-from api.listing import Listed
 from api.positions import Paged, Reached
 from api.problems import Problem
 from api.rows import row_model, shown
@@ -39,8 +39,9 @@ from ledger.rulebooks import Rulebook, parse
 from ledger.rulebooks.events import RulebookState, rulebook_stream
 from ledger.rulebooks.fees import Jackpot
 from projections import views
+from projections.as_of import AsOf
 from projections.queries import jackpots
-from projections.reading import Row, Snapshot
+from projections.reading import Page, Row, Snapshot
 
 router = APIRouter(prefix="/v1/jackpots", tags=["books"], route_class=LedgerRoute)
 
@@ -353,28 +354,19 @@ def list_contributions(
             field="last",
         )
 
-    def page(cursor: str | None, limit: int) -> Listed:
-        with reading(request, Asked()) as read:
-            found = jackpots.days(
-                read.at,
-                network=caller.network,
-                jackpot=jackpot,
-                first=first,
-                last=last,
-                limit=limit,
-                cursor=cursor,
-            )
-        rows = [
-            shown(
-                row,
-                renamed=_RENAMED,
-                links=links.allowed(caller, table=links.table(row["table_id"])),
-            )
-            for row in found.rows
-        ]
-        return Listed(rows, found.cursor, read.at_page(found.position))
+    def find(at: Snapshot, *, known: AsOf | None, **page: Any) -> Page:
+        return jackpots.days(
+            at, network=caller.network, jackpot=jackpot, first=first, last=last, **page
+        )
 
-    return listing.answer(request, paging, "contributions", ContributionRow, page)
+    def row(_: Known, found: Row) -> dict[str, Any]:
+        table = links.allowed(caller, table=links.table(found["table_id"]))
+        return shown(found, renamed=_RENAMED, links=table)
+
+    show = listing.each(row)
+    return listing.answer(
+        request, paging, Asked(), name="contributions", model=ContributionRow, find=find, show=show
+    )
 
 
 # -- hits ----------------------------------------------------------------------------------------
@@ -404,22 +396,12 @@ def list_hits(
     stream = jackpot_stream(caller.network, jackpot, "all")
     edge_of(request).reads.record(caller, "jackpot", stream, request.scope["request_id"], now())
 
-    def page(cursor: str | None, limit: int) -> Listed:
-        with reading(request, asked) as read:
-            found = jackpots.hits(
-                read.at,
-                network=caller.network,
-                jackpot=jackpot,
-                status=status,
-                limit=limit,
-                cursor=cursor,
-                known=listing.instant(request, read),
-            )
-            pinned = read.at_page(found.position)
-            rows = _Hits(caller, pinned, found.rows).shown()
-        return Listed(rows, found.cursor, pinned)
+    find = partial(jackpots.hits, network=caller.network, jackpot=jackpot, status=status)
 
-    return listing.answer(request, paging, "hits", HitRow, page)
+    def show(read: Reading, found: Sequence[Row]) -> list[dict[str, Any]]:
+        return _Hits(caller, read, found).shown()
+
+    return listing.answer(request, paging, asked, name="hits", model=HitRow, find=find, show=show)
 
 
 class _Hits:

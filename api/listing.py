@@ -1,24 +1,25 @@
 """Lists: a page at a time as JSON, or whole as CSV, from one way of asking for a page."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from fastapi import Request, Response
 from pydantic import BaseModel
 
 from api import csv
-from api.as_of import Reading
+from api.as_of import Asked, Reading, reading
 from api.edge import respond
+from api.links import Known
 from api.positions import Paging
 from projections.as_of import AsOf
+from projections.reading import Page, Row
 
+Find = Callable[..., Page]
+"""Reads a page: called with a snapshot and ``known``, ``limit`` and ``cursor`` by name."""
 
-class Listed(NamedTuple):
-    """A page of a list: its rows as they are shown, where it goes on, and as of when it is."""
-
-    rows: Sequence[dict[str, Any]]
-    cursor: str | None
-    read: Reading
+Shown = Sequence[dict[str, Any]]
+Show = Callable[[Reading, Sequence[Row]], Shown]
+"""Shows the rows of a page, of which the reading is pinned to the page's position."""
 
 
 def instant(request: Request, read: Reading) -> AsOf | None:
@@ -29,26 +30,42 @@ def instant(request: Request, read: Reading) -> AsOf | None:
     return read.as_of if csv.wanted(request) else read.past
 
 
+def each(row: Callable[[Known, Row], dict[str, Any]]) -> Show:
+    """Show a page row by row, with what its links rest on."""
+    return lambda read, found: [row(read.known, one) for one in found]
+
+
 def answer(
     request: Request,
     paging: Paging,
+    asked: Asked,
+    *,
     name: str,
     model: type[BaseModel],
-    page: Callable[[str | None, int], Listed],
+    find: Find,
+    show: Show,
 ) -> Response:
     """Answer a list as the request prefers it.
 
-    ``page`` is given a cursor and how many rows are wanted, and reads in a snapshot of its own:
-    however long a file is, no transaction is held open while it is sent.
+    Every page is read in a snapshot of its own: however long a file is, no transaction is held
+    open while it is sent.
     """
+
+    def page(cursor: str | None, limit: int) -> tuple[Shown, str | None, Reading]:
+        with reading(request, asked) as read:
+            known = instant(request, read)
+            found = find(read.at, known=known, limit=limit, cursor=cursor)
+            pinned = read.at_page(found.position)
+            return show(pinned, found.rows), found.cursor, pinned
+
     if not csv.wanted(request):
-        found = page(paging.cursor, paging.limit)
-        return respond({name: found.rows, "cursor": found.cursor, **found.read.told()})
+        rows, following, read = page(paging.cursor, paging.limit)
+        return respond({name: rows, "cursor": following, **read.told()})
     csv.whole(request)
 
     def sheet(cursor: str | None) -> csv.Sheet:
-        found = page(cursor, csv.PAGE)
-        return csv.Sheet(found.rows, found.read.as_of.position, found.cursor)
+        rows, following, read = page(cursor, csv.PAGE)
+        return csv.Sheet(rows, read.as_of.position, following)
 
     return csv.respond(name, model, sheet)
 

@@ -1,6 +1,7 @@
 """Lists that rest on projections: bankrolls, players, payments, tables and their days."""
 
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -12,7 +13,6 @@ from api.auth import Caller, Scope, needs
 from api.clock import now
 from api.edge import Answer, LedgerRoute, PlayerId, edge_of, respond
 from api.links import Known, Links
-from api.listing import Listed
 from api.players import Player, player_of
 from api.positions import Paged, Reached
 from api.problems import Problem
@@ -160,20 +160,11 @@ def list_bankrolls(
     partner = _own_partner(caller, partner)
     _record(request, caller, "bankrolls", stream("bankrolls", caller.network, partner or "all"))
 
-    def page(cursor: str | None, limit: int) -> Listed:
-        with reading(request, asked) as read:
-            found = bankrolls.page(
-                read.at,
-                network=caller.network,
-                partner=partner,
-                limit=limit,
-                cursor=cursor,
-                known=listing.instant(request, read),
-            )
-        read = read.at_page(found.position)
-        return Listed([_purse(caller, read.known, row) for row in found.rows], found.cursor, read)
-
-    return listing.answer(request, paging, "bankrolls", PurseRow, page)
+    find = partial(bankrolls.page, network=caller.network, partner=partner)
+    show = listing.each(partial(_purse, caller))
+    return listing.answer(
+        request, paging, asked, name="bankrolls", model=PurseRow, find=find, show=show
+    )
 
 
 @router.get(
@@ -198,21 +189,11 @@ def list_players(
     partner = _own_partner(caller, partner)
     _record(request, caller, "players", stream("players", caller.network, partner or "all"))
 
-    def page(cursor: str | None, limit: int) -> Listed:
-        with reading(request, asked) as read:
-            found = players.page(
-                read.at,
-                network=caller.network,
-                partner=partner,
-                status=status,
-                limit=limit,
-                cursor=cursor,
-                known=listing.instant(request, read),
-            )
-        read = read.at_page(found.position)
-        return Listed([_player(caller, read.known, row) for row in found.rows], found.cursor, read)
-
-    return listing.answer(request, paging, "players", PlayerRow, page)
+    find = partial(players.page, network=caller.network, partner=partner, status=status)
+    show = listing.each(partial(_player, caller))
+    return listing.answer(
+        request, paging, asked, name="players", model=PlayerRow, find=find, show=show
+    )
 
 
 @router.get(
@@ -231,22 +212,11 @@ def list_deposits(
     of = _of_player(request, caller, player)
     _record(request, caller, "deposits", _subject(caller, "deposits", player))
 
-    def page(cursor: str | None, limit: int) -> Listed:
-        with reading(request, asked) as read:
-            found = payments.deposits(
-                read.at,
-                network=caller.network,
-                player=of,
-                status=status,
-                limit=limit,
-                cursor=cursor,
-                known=listing.instant(request, read),
-            )
-        read = read.at_page(found.position)
-        rows = [_payment(caller, read.known, "deposit", row) for row in found.rows]
-        return Listed(rows, found.cursor, read)
-
-    return listing.answer(request, paging, "deposits", DepositRow, page)
+    find = partial(payments.deposits, network=caller.network, player=of, status=status)
+    show = listing.each(partial(_payment, caller, "deposit"))
+    return listing.answer(
+        request, paging, asked, name="deposits", model=DepositRow, find=find, show=show
+    )
 
 
 @router.get(
@@ -268,22 +238,11 @@ def list_withdrawals(
     of = _of_player(request, caller, player)
     _record(request, caller, "withdrawals", _subject(caller, "withdrawals", player))
 
-    def page(cursor: str | None, limit: int) -> Listed:
-        with reading(request, asked) as read:
-            found = payments.withdrawals(
-                read.at,
-                network=caller.network,
-                player=of,
-                status=status,
-                limit=limit,
-                cursor=cursor,
-                known=listing.instant(request, read),
-            )
-        read = read.at_page(found.position)
-        rows = [_payment(caller, read.known, "withdrawal", row) for row in found.rows]
-        return Listed(rows, found.cursor, read)
-
-    return listing.answer(request, paging, "withdrawals", WithdrawalRow, page)
+    find = partial(payments.withdrawals, network=caller.network, player=of, status=status)
+    show = listing.each(partial(_payment, caller, "withdrawal"))
+    return listing.answer(
+        request, paging, asked, name="withdrawals", model=WithdrawalRow, find=find, show=show
+    )
 
 
 @router.get("/tables", response_model=TablesAnswer, responses=csv.DOCUMENTED, summary="Tables")
@@ -299,20 +258,11 @@ def list_tables(
     As of an instant a page may be short, the cursor leads on.
     """
 
-    def page(cursor: str | None, limit: int) -> Listed:
-        with reading(request, asked) as read:
-            found = tables.page(
-                read.at,
-                network=caller.network,
-                status=status,
-                limit=limit,
-                cursor=cursor,
-                known=listing.instant(request, read),
-            )
-        read = read.at_page(found.position)
-        return Listed([_table(caller, read.known, row) for row in found.rows], found.cursor, read)
-
-    return listing.answer(request, paging, "tables", TableRow, page)
+    find = partial(tables.page, network=caller.network, status=status)
+    show = listing.each(partial(_table, caller))
+    return listing.answer(
+        request, paging, asked, name="tables", model=TableRow, find=find, show=show
+    )
 
 
 @router.get(
@@ -410,7 +360,7 @@ def _player(caller: Caller, known: Known, row: Row) -> dict[str, Any]:
     return shown(row, renamed=_STREAM_RENAMED, links=found)
 
 
-def _payment(caller: Caller, known: Known, what: str, row: Row) -> dict[str, Any]:
+def _payment(caller: Caller, what: str, known: Known, row: Row) -> dict[str, Any]:
     player = str(row["player"])
     itself = {what: links.payment(f"{what}s", row[what])}
     found = links.allowed(

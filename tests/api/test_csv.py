@@ -10,7 +10,9 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from api import csv, entries, listing
+from api import csv
+from projections.queries import entries
+from projections.reading import Page
 from tests.api.conftest import Room, refused
 from tests.api.test_books import game_of, played
 
@@ -86,17 +88,17 @@ def test_a_file_holds_on_to_the_position_of_its_first_page(
     monkeypatch.setattr(csv, "PAGE", 5)
     before, _ = records(fetched(played, "/v1/entries"))
     pages = 0
-    answer_of = listing.Listed
+    page_of = entries.page
 
-    def counted(*parts: Any) -> listing.Listed:
+    def counted(*filters: Any, **page: Any) -> Page:
         nonlocal pages
         pages += 1
         if pages == 2:
             played.funded(f"Latecomer{played.project()}", 100)
             played.project()
-        return answer_of(*parts)
+        return page_of(*filters, **page)
 
-    monkeypatch.setattr(entries, "Listed", counted)
+    monkeypatch.setattr(entries, "page", counted)
     during, end = records(fetched(played, "/v1/entries"))
     assert pages > 2
     assert during == before
@@ -111,15 +113,16 @@ def test_a_file_that_breaks_off_does_not_look_complete(
 ) -> None:
     monkeypatch.setattr(csv, "PAGE", 5)
     pages = 0
+    page_of = entries.page
 
-    def breaking(*parts: Any) -> listing.Listed:
+    def breaking(*filters: Any, **page: Any) -> Page:
         nonlocal pages
         pages += 1
         if pages == 3:
             raise RuntimeError("the disk is gone")
-        return listing.Listed(*parts)
+        return page_of(*filters, **page)
 
-    monkeypatch.setattr(entries, "Listed", breaking)
+    monkeypatch.setattr(entries, "page", breaking)
     headers = {"Authorization": f"Bearer {played.token('auditor')}", "Accept": "text/csv"}
     came: list[str] = []
 
