@@ -4,7 +4,8 @@ The journal appends past the library's own save; everything that is read goes th
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 import psycopg
@@ -15,6 +16,8 @@ from psycopg_pool import ConnectionPool
 
 from ledger import catalogue, recorder
 from ledger.core import Event, category_of
+
+T = TypeVar("T")
 
 RECONNECT_SECONDS: Final = 1
 """How long a pool tries by itself to connect, and how long a load waits for it.
@@ -105,23 +108,22 @@ class Ledger(Application[str]):
 
         Raises PersistenceError when the database does not answer.
         """
-        try:
-            return self._load(stream)
-        except PersistenceError:
-            # When one connection was lost with its server, the others in the pool were too.
-            self.pool.drain()
-            return self._load(stream)
+        return self._tried_twice(partial(self._load, stream))
 
     def load_all(self, streams: Sequence[str]) -> dict[str, tuple[Any, int]]:
         """Fold many streams in two queries: one by one, a restart would take a second a thousand.
 
         Raises PersistenceError when the database does not answer.
         """
+        return self._tried_twice(partial(self._load_all, streams))
+
+    def _tried_twice(self, read: Callable[[], T]) -> T:
         try:
-            return self._load_all(streams)
+            return read()
         except PersistenceError:
+            # When one connection was lost with its server, the others in the pool were too.
             self.pool.drain()
-            return self._load_all(streams)
+            return read()
 
     def _load_all(self, streams: Sequence[str]) -> dict[str, tuple[Any, int]]:
         assert isinstance(self.factory, recorder.Factory)

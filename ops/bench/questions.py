@@ -77,7 +77,7 @@ def subjects(connection: psycopg.Connection[Any], rng: Random) -> Subjects:
         accounts=column("SELECT code FROM book.accounts WHERE player IS NULL AND table_id IS NULL"),
         events=column("SELECT name FROM book.kinds"),
         last_position=last,
-        first_at=min(column("SELECT min(occurred_at) FROM book.entries WHERE position < 5000")),
+        first_at=min(column("SELECT min(first_occurred_at) FROM book.blocks")),
         last_at=max(column("SELECT max(recorded_at) FROM journal.commits")),
     )
 
