@@ -64,6 +64,8 @@ class TransitFigures(msgspec.Struct, frozen=True, kw_only=True):
     settlements: int
     movements: int
     transit_minor: int
+    to_keep_back_minor: int
+    """Charge-backs of deposits that he has paid, which he has yet to keep back."""
 
 
 class FundsFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -197,9 +199,14 @@ class RecordProviderSettlement(Approvable, frozen=True, kw_only=True):
         state: ProviderState | None = book.get(stream)
         explained = taken.gross_minor
         if not self._listed or (state is not None and state.unlisted_minor):
-            # What a list names may have been paid before, without one.
-            in_transit = max(self._in_transit(book, state), 0)
-            explained = min(explained if self._listed else claimed, in_transit)
+            self._up_to_date(book, state)
+            if self._listed:
+                # What a list names may have been paid before, without one: no more is left than
+                # is in transit once all charge-backs are kept back.
+                left = self.book.transit_minor + self.book.to_keep_back_minor - taken.kept_minor
+                explained = min(explained, left)
+            else:
+                explained = min(claimed, max(self.book.transit_minor, 0))
         difference = claimed - explained
         if difference and self.difference_reason is None:
             raise SettlementDiffers(
@@ -215,12 +222,11 @@ class RecordProviderSettlement(Approvable, frozen=True, kw_only=True):
                 raise InvalidField("There is no difference.", field="difference_reason")
         return taken, difference
 
-    def _in_transit(self, book: Book, state: ProviderState | None) -> int:
+    def _up_to_date(self, book: Book, state: ProviderState | None) -> None:
         house = _house(book, self.network, self.currency)
         settlements = 0 if state is None else state.settlements
         if (self.book.settlements, self.book.movements) != (settlements, house.movements):
             raise FiguresOutOfDate("The treasury has moved on since this book.", field=None)
-        return self.book.transit_minor
 
 
 class SweepRake(Command, frozen=True, kw_only=True):

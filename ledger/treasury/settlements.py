@@ -25,6 +25,11 @@ class Covered(NamedTuple):
         paid = sum(deposit.amount_minor for deposit in self.deposits)
         return paid - sum(deposit.amount_minor for deposit in self.charge_backs)
 
+    @property
+    def kept_minor(self) -> int:
+        """What is kept back of deposits that an earlier settlement paid."""
+        return sum(one.amount_minor for one in self.charge_backs if one.settled_in is not None)
+
 
 def short_enough(ids: tuple[str, ...], field: str) -> None:
     """Refuse a list that is longer than one append should be. Raises InvalidField."""

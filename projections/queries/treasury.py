@@ -42,11 +42,18 @@ def transit_figures(at: Snapshot, *, network: str, provider: str, currency: str)
         _PROVIDERS.provider == provider,
         _PROVIDERS.currency == currency,
     )
+    to_keep_back = sa.select(-sa.func.sum(_OPEN.open_minor)).where(
+        _OPEN.network == network,
+        _OPEN.provider == provider,
+        _OPEN.currency == currency,
+        _OPEN.status == "charged-back",
+    )
     return TransitFigures(
         position=at.position,
         settlements=_number(at, settled),
         movements=_movements(at, network, currency),
         transit_minor=_number(at, held),
+        to_keep_back_minor=_number(at, to_keep_back),
     )
 
 

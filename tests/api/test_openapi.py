@@ -246,7 +246,9 @@ class World:
             paid_minor=10_000 * len(deposits),
             fee_minor=0,
             deposits=deposits,
-            book=TransitFigures(position=0, settlements=0, movements=0, transit_minor=0),
+            book=TransitFigures(
+                position=0, settlements=0, movements=0, transit_minor=0, to_keep_back_minor=0
+            ),
             rulebook="entraction",
         )
 

@@ -9,7 +9,7 @@ from ledger.cashier.commands import (
     RequestWithdrawal,
     TakeInReview,
 )
-from ledger.core import Asked, Decision
+from ledger.core import Asked, Decision, category_of
 from ledger.hands.events import HandRaked, HandStaked, hand_stream
 from ledger.treasury.commands import (
     CorrectTreasury,
@@ -60,6 +60,15 @@ def transit_figures(book: MemoryBook, provider: str = PROVIDER) -> TransitFigure
         settlements=state.settlements if state else 0,
         movements=house.movements if house else 0,
         transit_minor=book.balance(f"transit:{NETWORK}:{provider}"),
+        to_keep_back_minor=sum(
+            deposit.amount_minor
+            for stream, deposit in book.states.items()
+            if category_of(stream) == "deposit"
+            and (deposit.provider, deposit.currency) == (provider, "EUR")
+            and deposit.status == "charged-back"
+            and deposit.settled_in is not None
+            and deposit.charge_back_settled_in is None
+        ),
     )
 
 

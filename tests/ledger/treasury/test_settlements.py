@@ -239,6 +239,19 @@ def test_a_list_pays_no_more_than_a_gross_without_a_list_has_left(book: MemoryBo
     assert book.balance(TRANSIT) == 0
 
 
+def test_a_list_after_a_gross_pays_what_is_left_beside_charge_backs(book: MemoryBook) -> None:
+    first, second = fund(book, 20_000), fund(book, 20_000)
+    book.when(settlement(book, deposits=(first,), paid_minor=20_000))
+    book.when(settlement(book, paid_minor=2_000))
+    charge_back(book, first)
+    # Of the second deposit 2,000 were paid without a list; the first is to be kept back.
+    both = settlement(book, deposits=(second,), charge_backs=(first,))
+    found = refusal(book, both, SettlementDiffers)
+    assert (found.extra["covered_minor"], found.extra["difference_minor"]) == (-2_000, 2_000)
+    alone = settlement(book, deposits=(second,), paid_minor=20_000)
+    assert refusal(book, alone, SettlementDiffers).extra["covered_minor"] == 18_000
+
+
 @pytest.mark.parametrize(
     ("fields", "refused"),
     [
