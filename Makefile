@@ -22,7 +22,9 @@ export PIP_NO_INPUT := 1
 .PHONY: setup test oracle fuzz demo serve bench judge-bench check lock clean
 .DELETE_ON_ERROR:
 
+# What a profile shows to be busy is compiled where there is a C compiler; it takes a minute.
 setup: $(READY)
+	@$(BIN)/python -m ops.compile
 
 # Wheels only: building a source package would bring in tools that no hash vouches for.
 $(READY): requirements.lock

@@ -23,7 +23,7 @@ from api.middleware import drain, too_large
 from api.problems import Problem, encoded
 from api.settings import EdgeSettings
 from ledger.core import Refused
-from ledger.hands import ohh
+from ledger.hands import reading
 from ledger.hands.commands import PostHand
 from ledger.hands.findings import Finding
 from ledger.hands.judge import as_posted
@@ -65,7 +65,7 @@ class PostHands:
         caller.require(auth.Scope.HANDS_READ if options.dry_run else auth.Scope.HANDS_POST)
         media_type, length = _content_headers(scope["headers"])
         body = await _read(receive, length, self._body_limit)
-        items = ohh.split(body)
+        items = reading.split(body)
         if not items:
             raise Problem("empty-batch", "the body holds no hand")
         if len(items) > self._hands_limit:
@@ -202,7 +202,7 @@ def _command(
 ) -> PostHand | Problem:
     """Decode one hand; one that cannot be read is refused and stops no other."""
     try:
-        hand = ohh.read(item)
+        hand = reading.read(item)
     except Refused as refused:
         return Problem.of_refused(refused)
     network = caller.network
@@ -213,7 +213,7 @@ def _command(
         actor=caller.subject,
         request_id=f"hand:{hand.game_number}",
         hand=hand,
-        posted_digest=ohh.digest_of(item),
+        posted_digest=reading.digest_of(item),
         claims={player.name: claim(network, player.name) for player in hand.players},
         rulebook=options.rulebook,
         on=options.on,

@@ -20,7 +20,7 @@ import ledger.rulebooks.events as rulebooks
 import ledger.tables.events as tables
 import ledger.treasury.events as treasury
 from ledger import identity
-from ledger.core import Event
+from ledger.core import Event, category_of
 from ledger.hands import all_ins
 
 
@@ -70,6 +70,12 @@ STREAMS: Final[dict[str, Stream]] = {
     "rulebook": Stream(rulebooks.RulebookState, rulebooks.evolve),
     "approval": Stream(approvals.ApprovalState, approvals.evolve),
 }
+
+
+def evolve_of(stream: str) -> Callable[[Any, Any], Any]:
+    """Return what folds the events of a stream."""
+    return STREAMS[category_of(stream)].evolve
+
 
 UPCASTS: Final[Mapping[str, Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]]] = {}
 """Old stored name -> (old fields -> newer stored name, its fields)."""

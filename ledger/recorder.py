@@ -7,9 +7,8 @@ a stream, reading by position, subscribing) is the library's own.
 
 import hashlib
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from struct import Struct
 from typing import Any, Final, NamedTuple, cast
 from uuid import UUID
@@ -31,6 +30,7 @@ from eventsourcing.postgres import (
 from psycopg import sql
 
 from ledger.link import CopyIn, Link, Script, Steps
+from ledger.rows import COPY_HEADER, COPY_TRAILER, numbered, row_start, stream_start
 
 SCHEMA: Final = "journal"
 CHANNEL: Final = "cardroom_journal"
@@ -40,10 +40,6 @@ FIRST_DIGEST: Final = bytes(32)
 _EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
-COPY_HEADER: Final = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
-COPY_TRAILER: Final = b"\xff\xff"
-_FIVE_FIELDS_TEXT: Final = Struct(">hi").pack
-_POSITION: Final = Struct(">iq").pack
 _COMMIT: Final = Struct(">qqqi").pack
 
 
@@ -62,25 +58,6 @@ class Commit(NamedTuple):
     last_position: int
     recorded_at: datetime
     digest: bytes
-
-
-def stream_start(originator_id: str) -> bytes:
-    """Encode how each row of a stream begins in PostgreSQL's binary COPY: fields, stream id."""
-    stream = originator_id.encode()
-    return _FIVE_FIELDS_TEXT(5, len(stream)) + stream
-
-
-def row_start(start: bytes, originator_version: int, topic: str, state: bytes) -> bytes:
-    """Encode an event as a row of its stream, all but the position at its end."""
-    pack, length, encoded = _topic(topic)
-    return start + pack(8, originator_version, length, encoded, len(state)) + state
-
-
-@cache
-def _topic(topic: str) -> tuple[Callable[..., bytes], int, bytes]:
-    """Make ready what goes between a stream's id and an event: version, topic, length."""
-    encoded = topic.encode()
-    return Struct(f">iqi{len(encoded)}si").pack, len(encoded), encoded
 
 
 def microseconds(instant: datetime) -> int:
@@ -138,10 +115,7 @@ def copy_events(head: Head, row_starts: Sequence[bytes], *, writer: str) -> Step
     """Number the rows from the head on, copy them and return their commit, not yet written."""
     first = head.position + 1
     last = head.position + len(row_starts)
-    pieces: list[bytes] = []
-    for position, start in enumerate(row_starts, first):
-        pieces += (start, _POSITION(8, position))
-    rows = b"".join(pieces)
+    rows = numbered(row_starts, first)
     yield CopyIn(COPY_EVENTS, b"".join((COPY_HEADER, rows, COPY_TRAILER)))
     digest = chain(head.digest, commit_header(first, last, head.recorded_at, writer), rows)
     return Commit(first, last, head.recorded_at, digest)

@@ -11,7 +11,7 @@ import typer
 
 from api.clock import now
 from ledger.core import Refused
-from ledger.hands import ohh
+from ledger.hands import ohh, reading
 from ledger.hands.commands import DEFAULT_RULEBOOK
 from ledger.hands.judge import judge
 from ledger.hands.seating import check_clock
@@ -45,7 +45,7 @@ def judge_hands(
 def verdicts(body: bytes, rulebook: str | None, on: date | None) -> Iterator[Verdict]:
     """Judge each hand alone: its starting stacks and seats are taken as given."""
     try:
-        items = ohh.split(body)
+        items = reading.split(body)
     except Refused as refused:
         yield _unread(None, refused.code, refused.field, refused.message)
         return
@@ -76,7 +76,7 @@ def phh_verdicts(body: bytes, rulebook: str | None, on: date | None) -> Iterator
 
 def _verdict(item: ohh.Raw, rulebook: str | None, on: date | None) -> Verdict:
     try:
-        hand = ohh.read(item)
+        hand = reading.read(item)
     except Refused as refused:
         return _unread(_number_of(item), refused.code, refused.field, refused.message)
     name = rulebook or hand.x_rulebook or DEFAULT_RULEBOOK

@@ -13,7 +13,7 @@ from random import Random
 import zstandard
 
 import ledger.hands
-from ledger.hands import ohh, record
+from ledger.hands import reading, record
 from ledger.hands.ohh import Hand
 from ops.simulator.games import SEATS, Limits, antes, blinds
 from ops.simulator.record import encode
@@ -48,7 +48,7 @@ def hands(seed: int, per_table: int = HANDS_PER_TABLE) -> Iterator[Hand]:
                 room.apply(move)
             dealt = room.deal(table)
             if dealt is not None:
-                yield ohh.read(encode(dealt.record))
+                yield reading.read(encode(dealt.record))
 
 
 def main(number: int) -> None:

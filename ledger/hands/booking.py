@@ -1,25 +1,27 @@
-"""The money's way through a judged hand, one event for each movement.
+"""What a judged hand becomes: the hand as posted, and its money's way, one event a movement.
 
 Events are written out field by field here, though they have much in common: a keyword is four
 times cheaper than a dictionary of them, and this is the busiest place of the book.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Final
 
-import msgspec
-
 from ledger.core import Event
+from ledger.hands import record
 from ledger.hands.events import (
     BadBeatHit,
     HandAwarded,
+    HandFlagged,
+    HandPosted,
     HandRaked,
     HandReturned,
     HandStaked,
     JackpotContributed,
     PotAdded,
+    SeatedPlayer,
 )
+from ledger.hands.findings import Finding
 from ledger.hands.judge import Judgement
 from ledger.hands.rake import by_partner
 from ledger.hands.settlement import Settlement
@@ -31,24 +33,85 @@ DEFAULT_JACKPOT: Final = "bad-beat"
 """The pool of what a site took from pots for a jackpot, where the table names none."""
 
 
-class Booking(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Booking:
     """A judged hand of a table, with what all its events say alike.
 
     ``players`` are the players' ids by their ids in the hand.
     """
 
-    occurred_at: datetime
-    actor: str
-    request_id: str
-    rulebook: str
-    table: TableState
-    judgement: Judgement
-    settled: Settlement
-    players: Mapping[int, str]
+    __slots__ = (
+        "actor",
+        "judgement",
+        "occurred_at",
+        "players",
+        "request_id",
+        "rulebook",
+        "settled",
+        "table",
+    )
 
-    def movements(self) -> list[Event]:
+    def __init__(
+        self,
+        table: TableState,
+        judgement: Judgement,
+        players: Mapping[int, str],
+        *,
+        actor: str,
+        request_id: str,
+    ) -> None:
+        settled = judgement.settlement
+        assert settled is not None, judgement.hand.game_number
+        self.table = table
+        self.judgement = judgement
+        self.settled: Settlement = settled
+        self.players = players
+        self.actor = actor
+        self.request_id = request_id
+        self.occurred_at = judgement.hand.started_at
+        self.rulebook = judgement.rulebook.ref
+
+    def posted(self, digest: str) -> HandPosted:
+        """Write down the hand itself; ``digest`` is that of the bytes that were posted."""
+        judgement, players = self.judgement, self.players
+        hand, findings = judgement.hand, judgement.findings
+        content = record.encode(hand)
+        seated = [
+            SeatedPlayer(one.id, one.seat, players[one.id], one.starting_stack)
+            for one in hand.players
+        ]
+        return HandPosted(
+            occurred_at=self.occurred_at,
+            actor=self.actor,
+            request_id=self.request_id,
+            rulebook=self.rulebook,
+            game_number=hand.game_number,
+            network=self.table.network,
+            table=self.table.table_id,
+            game=hand.game,
+            currency=hand.money,
+            players=tuple(seated),
+            record=record.pack(content),
+            dictionary=record.CURRENT,
+            posted_digest=digest,
+            content_digest=record.digest_of(hand, content),
+            verdict=findings.verdict,
+            jackpot_contribution_minor=judgement.contribution.booked_minor,
+            expected=judgement.expected() if findings or judgement.bad_beat else None,
+        )
+
+    def events(self, posted: HandPosted) -> list[Event]:
+        """Write down all that goes into the hand's own stream, the posted hand first."""
+        events: list[Event] = [posted]
+        self._move(events)
+        hit = self.hit()
+        if hit is not None:
+            events.append(hit)
+        for finding in self.judgement.findings:
+            events.append(self._flagged(finding))
+        return events
+
+    def _move(self, events: list[Event]) -> None:
         """Write down every movement: stakes, returns, rake, jackpot, awards; they sum to zero."""
-        events: list[Event] = []
         for who in self.judgement.tally.players.values():
             amount = who.live + who.dead
             if amount:
@@ -69,7 +132,6 @@ class Booking(msgspec.Struct, frozen=True, kw_only=True, gc=False):
                 if win.win_amount:
                     award = self._awarded(win.player_id, pot.number, win.win_amount, win.x_half)
                     events.append(award)
-        return events
 
     def settlement(self) -> HandSettled:
         """Mirror the hand on its table: net chips per seat."""
@@ -119,6 +181,15 @@ class Booking(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             dealt_in_includes_winner_and_loser=rules.dealt_in_includes_winner_and_loser,
             review=rules.review,
             doubts=tuple(found.doubts),
+        )
+
+    def _flagged(self, finding: Finding) -> HandFlagged:
+        return HandFlagged(
+            occurred_at=self.occurred_at,
+            actor=self.actor,
+            request_id=self.request_id,
+            rulebook=self.rulebook,
+            finding=finding,
         )
 
     def _staked(self, player_id: int, amount: int, dead: int) -> HandStaked:

@@ -12,17 +12,15 @@ from ledger.hands import all_ins, record
 from ledger.hands.booking import Booking
 from ledger.hands.events import (
     HandContested,
-    HandFlagged,
-    HandPosted,
     HandState,
     RefusedHand,
-    SeatedPlayer,
     answer,
     hand_stream,
 )
 from ledger.hands.findings import Finding, Findings
 from ledger.hands.judge import Judgement, judge
-from ledger.hands.ohh import Hand, differing_fields
+from ledger.hands.ohh import Hand
+from ledger.hands.reading import differing_fields
 from ledger.hands.seating import check_clock
 from ledger.hands.verdict import show, show_findings
 from ledger.identity import ClaimState
@@ -71,8 +69,8 @@ class AnotherHandRunning(Refused):
 class PostHand(Command, frozen=True, kw_only=True):
     """Book a hand as it was posted, or say why not.
 
-    ``hand`` is what ``ohh.read`` gave, ``posted_digest`` the SHA-256 of the bytes, ``claims`` the
-    stream of each player's nickname claim, by the name in the hand. ``rulebook`` and ``on`` set
+    ``hand`` is what ``reading.read`` gave, ``posted_digest`` the SHA-256 of the bytes, ``claims``
+    the stream of each player's nickname claim, by the name in the hand. ``rulebook`` and ``on`` set
     another rulebook or day than the table's and the hand's. ``dry_run`` answers the verdict and
     books nothing.
     ``foreign``: the hand's own ``network_name`` is not the network that it is booked under.
@@ -245,62 +243,16 @@ class PostHand(Command, frozen=True, kw_only=True):
     def _book(
         self, key: str, table: TableState, judgement: Judgement, player_ids: Sequence[str | None]
     ) -> Decision:
-        hand, settled = self.hand, judgement.settlement
-        assert settled is not None, hand.game_number
-        booking = Booking(
-            occurred_at=hand.started_at,
-            actor=self.actor,
-            request_id=self.request_id,
-            rulebook=judgement.rulebook.ref,
-            table=table,
-            judgement=judgement,
-            settled=settled,
-            players={
-                player.id: player_id
-                for player, player_id in zip(hand.players, player_ids, strict=True)
-                if player_id is not None
-            },
-        )
-        posted = self._posted(booking)
-        changes: list[tuple[str, Event]] = [(key, posted)]
-        changes += [(key, event) for event in booking.movements()]
-        hit = booking.hit()
-        if hit is not None:
-            changes.append((key, hit))
-        findings = judgement.findings
-        if findings:
-            context = self._context(booking.rulebook)
-            changes += [(key, HandFlagged(**context, finding=finding)) for finding in findings]
+        players = {
+            player.id: player_id
+            for player, player_id in zip(self.hand.players, player_ids, strict=True)
+            if player_id is not None
+        }
+        booking = Booking(table, judgement, players, actor=self.actor, request_id=self.request_id)
+        posted = booking.posted(self.posted_digest)
+        changes: list[tuple[str, Event]] = [(key, event) for event in booking.events(posted)]
         changes.append((_stream_of(table), booking.settlement()))
-        return Decision(changes, answer(posted, key, findings))
-
-    def _posted(self, booking: Booking) -> HandPosted:
-        hand, judgement, players = self.hand, booking.judgement, booking.players
-        content = record.encode(hand)
-        return HandPosted(
-            occurred_at=booking.occurred_at,
-            actor=self.actor,
-            request_id=self.request_id,
-            rulebook=booking.rulebook,
-            game_number=hand.game_number,
-            network=self.network,
-            table=booking.table.table_id,
-            game=hand.game,
-            currency=hand.money,
-            players=tuple(
-                [
-                    SeatedPlayer(one.id, one.seat, players[one.id], one.starting_stack)
-                    for one in hand.players
-                ]
-            ),
-            record=record.pack(content),
-            dictionary=record.CURRENT,
-            posted_digest=self.posted_digest,
-            content_digest=record.digest_of(hand, content),
-            verdict=judgement.findings.verdict,
-            jackpot_contribution_minor=judgement.contribution.booked_minor,
-            expected=judgement.expected() if judgement.findings or judgement.bad_beat else None,
-        )
+        return Decision(changes, answer(posted, key, judgement.findings))
 
     def _context(self, rulebook: str) -> Context:
         """Return what the hand's events say alike; they happened when it began."""

@@ -2,8 +2,6 @@
 
 from typing import Final
 
-import msgspec
-
 from ledger.hands.ohh import Action, Hand
 
 FORCED: Final = frozenset(
@@ -23,7 +21,7 @@ UNDEALT: Final = FORCED | OUTSIDE | {ADDED}
 """What a player may do who is not dealt in."""
 
 
-class Contribution(msgspec.Struct, gc=False):
+class Contribution:
     """One player's part in a hand, in minor units.
 
     ``live`` is what counts against the bets of others (antes, blinds, bets), ``dead`` what
@@ -31,23 +29,37 @@ class Contribution(msgspec.Struct, gc=False):
     in the order of folding, 0 when he did not fold.
     """
 
-    player_id: int
-    seat: int
-    stack: int
-    live: int = 0
-    dead: int = 0
-    bet: int = 0
-    folded: int = 0
-    dealt: bool = False
-    posted: bool = False
-    allin: bool = False
+    __slots__ = (
+        "allin",
+        "bet",
+        "dead",
+        "dealt",
+        "folded",
+        "live",
+        "player_id",
+        "posted",
+        "seat",
+        "stack",
+    )
+
+    def __init__(self, player_id: int, seat: int, stack: int) -> None:
+        self.player_id = player_id
+        self.seat = seat
+        self.stack = stack
+        self.live = 0
+        self.dead = 0
+        self.bet = 0
+        self.folded = 0
+        self.dealt = False
+        self.posted = False
+        self.allin = False
 
     @property
     def put_in(self) -> int:
         return self.live + self.dead
 
 
-class Tally(msgspec.Struct, gc=False):
+class Tally:
     """The contributions of a hand by the players' ids inside it.
 
     ``streets`` are those that were dealt or played, ``dealt`` counts the players dealt in,
@@ -56,24 +68,41 @@ class Tally(msgspec.Struct, gc=False):
     whose posts stay in the pot, although they are said not to be dealt in.
     """
 
-    players: dict[int, Contribution]
-    streets: list[str]
-    finished: list[Contribution] = []
-    """Who did not fold, in the order of the post; whoever put something in, where anyone did."""
-    all_in: bool = False
-    """Whether any of them is all-in."""
-    least: int = 0
-    """The smallest live stake among them."""
-    second: int = 0
-    """The second highest live stake of all: nothing above it was covered."""
-    top: Contribution | None = None
-    """Whose stake nobody covered, where it is higher than the second."""
-    put_in: int = 0
-    added: int = 0
-    dealt: int = 0
-    overdrawn: bool = False
-    strays: list[tuple[int, int]] = []
-    undealt_actors: list[int] = []
+    __slots__ = (
+        "added",
+        "all_in",
+        "dealt",
+        "finished",
+        "least",
+        "overdrawn",
+        "players",
+        "put_in",
+        "second",
+        "strays",
+        "streets",
+        "top",
+        "undealt_actors",
+    )
+
+    def __init__(self, players: dict[int, Contribution], streets: list[str]) -> None:
+        self.players = players
+        self.streets = streets
+        self.finished: list[Contribution] = []
+        """Who did not fold, in the order of the post; who put something in, where anyone did."""
+        self.all_in = False
+        """Whether any of them is all-in."""
+        self.least = 0
+        """The smallest live stake among them."""
+        self.second = 0
+        """The second highest live stake of all: nothing above it was covered."""
+        self.top: Contribution | None = None
+        """Whose stake nobody covered, where it is higher than the second."""
+        self.put_in = 0
+        self.added = 0
+        self.dealt = 0
+        self.overdrawn = False
+        self.strays: list[tuple[int, int]] = []
+        self.undealt_actors: list[int] = []
 
 
 def tally(hand: Hand) -> Tally:

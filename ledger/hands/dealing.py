@@ -7,8 +7,6 @@ cards face down of a stud hand, whole streets. ``??`` stands for such a card.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import msgspec
-
 from ledger.hands.contributions import Contribution, Tally
 from ledger.hands.deck import UNKNOWN
 from ledger.hands.games import NO_STREET, GamePlay, Street
@@ -27,7 +25,7 @@ class Fault(NamedTuple):
     posted: Any
 
 
-class Cards(msgspec.Struct, gc=False):
+class Cards:
     """The cards of a hand; players by their ids in the hand.
 
     ``own`` are each player's cards, of draw games those that he held in the end and did not fold.
@@ -37,15 +35,28 @@ class Cards(msgspec.Struct, gc=False):
     board's card is everybody's seventh.
     """
 
-    own: dict[int, list[str]] = {}
-    up: dict[int, list[str]] = {}
-    boards: list[list[str]] = []
-    on_board: list[str] = []
-    shared: bool = False
-    seen: set[str] = set()
-    faulty: set[int] = set()
-    board_faulty: bool = False
-    faults: list[Fault] = []
+    __slots__ = (
+        "board_faulty",
+        "boards",
+        "faults",
+        "faulty",
+        "on_board",
+        "own",
+        "seen",
+        "shared",
+        "up",
+    )
+
+    def __init__(self, own: dict[int, list[str]], board: list[str]) -> None:
+        self.own = own
+        self.up: dict[int, list[str]] = {}
+        self.boards = [board]
+        self.on_board = board
+        self.shared = False
+        self.seen: set[str] = set()
+        self.faulty: set[int] = set()
+        self.board_faulty = False
+        self.faults: list[Fault] = []
 
     def add_fault(self, fault: Fault, player: int | None = None) -> None:
         """Note what is wrong, and with whose cards; None for the board's."""
@@ -89,7 +100,7 @@ def _read_plain(hand: Hand, play: GamePlay) -> Cards | None:
                 return None
             elif player is not None:
                 own[player] = cards
-    return Cards(own=own, boards=[board], on_board=board)
+    return Cards(own, board)
 
 
 class _Reader:
@@ -98,7 +109,7 @@ class _Reader:
         self.play = play
         self.rules = rules
         self.tally = tally
-        self.cards = Cards()
+        self.cards = Cards({}, [])
         self.folded: dict[int | None, int] = {}
         """The number of the round in which a player folded."""
         self.told: dict[int, list[str]] = {}

@@ -51,7 +51,7 @@ class _Reader:
         self.hand = hand
         self.play = play
         self.tally = tally
-        self.cards = Cards(boards=[[]])
+        self.cards = Cards({}, [])
         self.held = self.cards.own
         self.stub = _Stub(rules.deck(tally.dealt).cards())
         self.told: dict[int, list[str]] = {}

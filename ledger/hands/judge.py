@@ -5,8 +5,7 @@ The same judgement answers a dry run and decides a booking; a dry run has no tab
 """
 
 from collections.abc import Sequence
-
-import msgspec
+from typing import Final
 
 from ledger.hands import deck, seating, settlement, shares
 from ledger.hands.bad_beat import bad_beat_of
@@ -24,32 +23,46 @@ from ledger.jackpots.contribution import Contribution, contribution_of
 from ledger.rulebooks import Rulebook
 from ledger.tables.events import TableState
 
+_NOTHING: Final = Contribution(0, 0)
 
-class Judgement(msgspec.Struct, gc=False):
+
+class Judgement:
     """A hand worked out: who put in what, how it was settled, and what is wrong with it.
 
     ``settlement`` and ``showdown`` are None when the money does not add up or the players cannot
     be told apart.
     """
 
-    hand: Hand
-    rulebook: Rulebook
-    tally: Tally
-    settlement: Settlement | None
-    findings: Findings
-    showdown: Showdown | None = None
-    jackpot_carry: int = 0
-    in_jackpot: bool = True
-    """Whether the table plays for a jackpot; a hand judged alone is taken to."""
+    __slots__ = (
+        "artificial_all_ins",
+        "bad_beat",
+        "contribution",
+        "findings",
+        "hand",
+        "in_jackpot",
+        "jackpot_carry",
+        "rulebook",
+        "settlement",
+        "showdown",
+        "tally",
+    )
 
-    contribution: Contribution = Contribution(0, 0)
-    """What the jackpot's pool gets out of the posted rake and drop, and what the table carries."""
-
-    bad_beat: BadBeat | None = None
-    """Who hit the jackpot that the table plays for."""
-
-    artificial_all_ins: Sequence[ArtificialAllIn] = ()
-    """Who was all-in because he could not act, where that is allowed."""
+    def __init__(self, hand: Hand, rulebook: Rulebook, tally: Tally, findings: Findings) -> None:
+        self.hand = hand
+        self.rulebook = rulebook
+        self.tally = tally
+        self.findings = findings
+        self.settlement: Settlement | None = None
+        self.showdown: Showdown | None = None
+        self.jackpot_carry = 0
+        self.in_jackpot = True
+        """Whether the table plays for a jackpot; a hand judged alone is taken to."""
+        self.contribution = _NOTHING
+        """What the jackpot's pool gets of the posted rake and drop, and what the table carries."""
+        self.bad_beat: BadBeat | None = None
+        """Who hit the jackpot that the table plays for."""
+        self.artificial_all_ins: Sequence[ArtificialAllIn] = ()
+        """Who was all-in because he could not act, where that is allowed."""
 
     def contribution_of(self, rake: int, drop: int) -> Contribution:
         """Return what the jackpot's pool gets out of a rake and a drop."""
@@ -83,7 +96,7 @@ def judge(
     """
     findings = Findings(rulebook.findings, hand.money)
     counted = tally(hand)
-    judgement = Judgement(hand, rulebook, counted, None, findings)
+    judgement = Judgement(hand, rulebook, counted, findings)
     if table is not None:
         judgement.jackpot_carry = table.jackpot_carry
         judgement.in_jackpot = table.jackpot is not None

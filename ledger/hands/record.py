@@ -13,7 +13,8 @@ import msgspec
 import zstandard
 from msgspec.structs import replace
 
-from ledger.hands.ohh import Hand, Player, sha256
+from ledger.hands.ohh import Hand, Player
+from ledger.hands.reading import sha256
 
 CURRENT: Final = 1
 """The dictionary that new records are written with."""

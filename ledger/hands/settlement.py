@@ -6,8 +6,6 @@ discrepancy is no finding of its own: pots are checked after the posted returns.
 
 from collections.abc import Mapping, Sequence
 
-import msgspec
-
 from ledger.hands import ohh
 from ledger.hands.contributions import Tally
 from ledger.hands.findings import Findings
@@ -18,19 +16,30 @@ from ledger.jackpots.contribution import contributes, drop_of
 from ledger.rulebooks import Rulebook
 
 
-class Settlement(msgspec.Struct, gc=False):
+class Settlement:
     """A hand's money as it was posted, ready to be booked, in minor units.
 
     ``rakes`` and ``jackpots`` stand beside ``pots``, the main pot first.
     """
 
-    returns: list[UncalledReturn]
-    pots: list[ohh.Pot]
-    rakes: list[int]
-    jackpots: list[int]
-    pot_total: int
-    rake: int
-    jackpot: int
+    __slots__ = ("jackpot", "jackpots", "pot_total", "pots", "rake", "rakes", "returns")
+
+    def __init__(
+        self,
+        returns: list[UncalledReturn],
+        pots: list[ohh.Pot],
+        *,
+        pot_total: int,
+        rake: int,
+        jackpot: int,
+    ) -> None:
+        self.returns = returns
+        self.pots = pots
+        self.rakes = [rake]
+        self.jackpots = [jackpot]
+        self.pot_total = pot_total
+        self.rake = rake
+        self.jackpot = jackpot
 
     def returned(self) -> dict[int, int]:
         """Add up what went back to each player."""
@@ -66,7 +75,7 @@ def conserve(hand: Hand, tally: Tally, findings: Findings) -> Settlement | None:
         return None
     if not all([pot.amount for pot in pots]):
         pots = [pot for pot in pots if pot.amount or pot.player_wins]
-    settlement = Settlement(returns, pots, [rake], [jackpot], pot_total, rake, jackpot)
+    settlement = Settlement(returns, pots, pot_total=pot_total, rake=rake, jackpot=jackpot)
     if len(pots) != 1:
         _spread(hand, settlement)
     return settlement

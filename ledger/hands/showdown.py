@@ -5,16 +5,14 @@ was posted as a winner; cards that are known speak for themselves.
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from functools import cached_property
 from itertools import combinations
 from typing import Final, Literal, NamedTuple
 
-from ledger.hands import ranking
 from ledger.hands.dealing import Cards
 from ledger.hands.deck import CARDS, UNKNOWN, numbers
 from ledger.hands.games import GamePlay
 from ledger.hands.ohh import Hand
-from ledger.hands.ranking import ordinary
+from ledger.hands.ranking import by_game, ordinary
 
 Half = Literal["high", "low"]
 
@@ -49,6 +47,7 @@ class Showdown:
         self._hands: dict[int, list[int] | None] = {}
         self._strengths: dict[tuple[int, int], int] = {}
         self._boards: list[list[int] | None] = []
+        self._mucked: set[int | None] | None = None
 
     @property
     def boards(self) -> list[list[int] | None]:
@@ -64,11 +63,13 @@ class Showdown:
             ]
         return self._boards
 
-    @cached_property
+    @property
     def mucked(self) -> set[int | None]:
         """The players who mucked their cards."""
-        actions = [action for round_ in self.hand.rounds for action in round_.actions]
-        return {action.player_id for action in actions if action.action == "Mucks Cards"}
+        if self._mucked is None:
+            actions = [action for round_ in self.hand.rounds for action in round_.actions]
+            self._mucked = {one.player_id for one in actions if one.action == "Mucks Cards"}
+        return self._mucked
 
     def hand_of(self, player: int) -> list[int] | None:
         """Return a player's own cards; None unless all of them are known."""
@@ -89,7 +90,7 @@ class Showdown:
             own, on_board = self.hand_of(player), self.boards[board]
             if own is None or on_board is None:
                 return None
-            found = self._strengths[key] = ranking.strength(self.play, own, on_board)
+            found = self._strengths[key] = by_game.strength(self.play, own, on_board)
         return found
 
     def low_strength(self, player: int, board: int) -> int | None:
@@ -97,7 +98,7 @@ class Showdown:
         own, on_board = self.hand_of(player), self.boards[board]
         if self.play.low is None or own is None or on_board is None:
             return None
-        return ranking.low_strength(self.play, own, on_board)
+        return by_game.low_strength(self.play, own, on_board)
 
     def parts(self, entitled: Sequence[int], posted: Collection[int]) -> list[Part]:
         """Decide a pot among those who may win it; ``posted`` are its winners as posted.
@@ -127,9 +128,9 @@ class Showdown:
         """Say in words what a player holds for a part; None when his cards are not known."""
         if part.half == "low":
             low = self.low_strength(player, part.board)
-            return None if low is None else ranking.low_name(low)
+            return None if low is None else by_game.low_name(low)
         high = self.strength(player, part.board)
-        return None if high is None else ranking.name(self.play, high)
+        return None if high is None else by_game.name(self.play, high)
 
     # -- high and low ----------------------------------------------------------------------------
 
@@ -144,7 +145,7 @@ class Showdown:
         best = max(strengths.values())
         if players_left == 2 and len(strengths) == 2:
             one, other = strengths.values()
-            best = one if ranking.beats(self.play, one, other, 2) else other
+            best = one if by_game.beats(self.play, one, other, 2) else other
         winners = tuple([player for player, strength in strengths.items() if strength == best])
         if len(strengths) == len(contenders):
             return Part(board, None, winners)
@@ -180,7 +181,7 @@ class Showdown:
             return True
         hands = ((*own, *held) for held in combinations(self._unseen(on_board), missing))
         return any(
-            not ranking.beats(play, best, ranking.strength(play, hand, on_board), players_left)
+            not by_game.beats(play, best, by_game.strength(play, hand, on_board), players_left)
             for hand in hands
         )
 
@@ -198,7 +199,7 @@ class Showdown:
         ranks = list({card >> 2: card for card in self._unseen(on_board)}.values())
         hands = ((*own, *held) for held in combinations(ranks, min(missing, 5)))
         return any(
-            (ranking.low_strength(self.play, hand, on_board) or -1) >= best for hand in hands
+            (by_game.low_strength(self.play, hand, on_board) or -1) >= best for hand in hands
         )
 
     @property

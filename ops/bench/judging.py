@@ -20,7 +20,8 @@ from ledger.hands.betting import check_betting
 from ledger.hands.contributions import Tally, tally
 from ledger.hands.findings import Findings
 from ledger.hands.judge import judge
-from ledger.hands.ohh import Hand, read
+from ledger.hands.ohh import Hand
+from ledger.hands.reading import read
 from ledger.rulebooks import Rulebook, shipped
 from ops.simulator import load
 

@@ -9,7 +9,7 @@ import msgspec
 import typer
 
 from ledger import money
-from ledger.hands import ohh
+from ledger.hands import ohh, reading
 from ops.desk.connection import AsJson, AsWhom, Url, desk
 from ops.desk.screen import Column, Screen, as_json, instant, right, text_of
 
@@ -75,7 +75,7 @@ class HandPage:
     def __init__(self, answer: bytes) -> None:
         found = self._found = msgspec.json.decode(answer)
         # The posted amounts are JSON numbers: read as they are when they are posted, exactly.
-        self._posted = ohh.read(msgspec.json.decode(answer, type=_Answer).record)
+        self._posted = reading.read(msgspec.json.decode(answer, type=_Answer).record)
         self._currency: str = found["currency"]
         self._names = {player.id: player.name for player in self._posted.players}
         self._by_seat = {player.seat: player.name for player in self._posted.players}

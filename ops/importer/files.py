@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
-from ledger.hands import ohh
+from ledger.hands import ohh, reading
 
 _BEGINNING: Final = re.compile(rb'\s*\{\s*"ohh"\s*:')
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
@@ -38,7 +38,7 @@ def items(path: Path) -> Iterator[Item]:
 
 def _of_array(body: bytes) -> Iterator[Item]:
     position, line = 0, 1
-    for content in ohh.split(body.removeprefix(_BYTE_ORDER_MARK)):
+    for content in reading.split(body.removeprefix(_BYTE_ORDER_MARK)):
         text = bytes(content)
         begin = body.index(text, position)
         line += body.count(b"\n", position, begin)

@@ -11,7 +11,7 @@ import psycopg
 from api.clock import now
 from ledger import catalogue
 from ledger.core import Refused
-from ledger.hands import ohh
+from ledger.hands import ohh, reading
 from ledger.hands.events import HandPosted, hand_stream
 from ledger.hands.record import digest_of
 from ledger.hands.seating import CLOCK_SKEW
@@ -91,7 +91,7 @@ class Importer:
 
     def _take(self, file: str, item: files.Item) -> None:
         try:
-            hand = ohh.read(item.content)
+            hand = reading.read(item.content)
             if hand.started_at - now() > CLOCK_SKEW:
                 raise ohh.Malformed("The hand begins in the future.", field="start_date_utc")
         except Refused as error:
@@ -101,7 +101,7 @@ class Importer:
         command = import_of(
             self._identity,
             hand,
-            ohh.digest_of(item.content),
+            reading.digest_of(item.content),
             network=network,
             rulebook=rulebook,
             on=on,

@@ -8,7 +8,8 @@ from typing import Any, Final, NamedTuple
 
 import psycopg
 
-from ledger.recorder import COPY_HEADER, FIRST_DIGEST, commit_header
+from ledger.recorder import FIRST_DIGEST, commit_header
+from ledger.rows import COPY_HEADER
 from projections.anchors import Anchor, Noted
 from projections.check.report import Report
 

@@ -10,7 +10,8 @@ from psycopg import sql
 
 from ledger import accounts as chart
 from ledger.core import Event, Posting
-from ledger.recorder import COPY_HEADER, COPY_TRAILER, microseconds
+from ledger.recorder import microseconds
+from ledger.rows import COPY_HEADER, COPY_TRAILER
 from projections.check.report import Report
 from projections.hours import HOUR, HOURS_A_DAY, begin_of, date_of
 

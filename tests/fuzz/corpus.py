@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from ledger import rulebooks
-from ledger.hands import ohh
+from ledger.hands import reading
 from ledger.hands.judge import judge
 from ledger.rulebooks import Rulebook
 from ops.phh import files
@@ -49,7 +49,7 @@ def in_force(book: str, day: date) -> Rulebook:
 
 def right(sample: Sample) -> bool:
     """Tell whether nothing is found in a hand: only then is a mutant of it worth a trial."""
-    hand = ohh.read(sample.posted)
+    hand = reading.read(sample.posted)
     return judge(hand, in_force(sample.book, hand.started_at.date())).findings.verdict == "ok"
 
 
@@ -58,7 +58,7 @@ def real(each: int | None = None) -> Iterator[Sample]:
     if not DATA.is_dir():
         return
     for site, book in (("entraction", "entraction"), ("absolute", "as-posted")):
-        hands = ohh.split((DATA / "hands" / f"{site}.jsonl").read_bytes())
+        hands = reading.split((DATA / "hands" / f"{site}.jsonl").read_bytes())
         yield from _right(Sample(site, bytes(hand), book) for hand in hands[:each])
     yield from _right(
         Sample("phh", encode(translate(item, files.read(item))), "as-posted")

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from ledger.core import Event, Refused
-from ledger.hands import ohh
+from ledger.hands import ohh, reading
 from ledger.hands.commands import PostHand
 from ledger.hands.events import hand_stream
 from ledger.hands.ohh import Hand
@@ -34,8 +34,8 @@ def post(sample: Sample, posted: bytes) -> str:
     refusal. Raises MoneyLostError, and whatever else must not be raised.
     """
     try:
-        [item] = ohh.split(posted) or [b""]
-        hand = ohh.read(item)
+        [item] = reading.split(posted) or [b""]
+        hand = reading.read(item)
     except ValueError:
         return "unread"
     except Refused as refused:
@@ -85,7 +85,7 @@ def _command(hand: Hand, item: ohh.Raw) -> PostHand:
         actor="game-server-1",
         request_id="hand",
         hand=hand,
-        posted_digest=ohh.digest_of(item),
+        posted_digest=reading.digest_of(item),
         claims={
             player.name: IDENTITY.nickname_claim(NETWORK, player.name) for player in hand.players
         },
@@ -96,7 +96,7 @@ def _command(hand: Hand, item: ohh.Raw) -> PostHand:
 @lru_cache(maxsize=1 << 12)
 def _rooms(sample: Sample) -> tuple[MemoryBook, MemoryBook]:
     """Give a book with the table and the players of a hand, and one in which it is booked."""
-    hand = ohh.read(sample.posted)
+    hand = reading.read(sample.posted)
     rooms = []
     for _ in range(2):
         book = MemoryBook()

@@ -14,7 +14,7 @@ import msgspec
 import pokerkit as pk
 
 from ledger import rulebooks
-from ledger.hands import ohh
+from ledger.hands import reading
 from ledger.hands.judge import judge
 from tests.fuzz.betting import plan
 
@@ -26,7 +26,7 @@ _ENCODER: Final = msgspec.json.Encoder(decimal_format="number")
 def rare_hand(game: str, seed: int) -> bytes:
     """Play a hand of two to six and write it down with the pots that the judge expects."""
     document = _Player(game, Random(seed), seed).play()
-    draft = ohh.read(_ENCODER.encode(document))
+    draft = reading.read(_ENCODER.encode(document))
     book = next(one for one in rulebooks.shipped() if one.name == "as-posted")
     expected = judge(draft, book).expected()
     assert expected is not None

@@ -7,7 +7,7 @@ from random import Random
 from typing import Any, Final, Literal, NamedTuple
 
 from ledger.core import Refused
-from ledger.hands import ohh
+from ledger.hands import reading
 from ledger.hands.judge import judge
 from tests.fuzz.corpus import Sample, decoded, in_force
 from tests.fuzz.mutations import mutant
@@ -73,13 +73,13 @@ def try_one(sample: Sample, mutation: str, posted: bytes) -> Trial:
 def fate_of(sample: Sample, posted: bytes) -> tuple[Fate, str]:
     """Judge a mutant. Whatever the judge raises but a refusal is raised on: nothing may."""
     try:
-        [item] = ohh.split(posted) or [b""]
-        hand = ohh.read(item)
+        [item] = reading.split(posted) or [b""]
+        hand = reading.read(item)
     except ValueError:
         return "killed", "no single hand"
     except Refused as refused:
         return "killed", refused.code
-    if hand == ohh.read(sample.posted):
+    if hand == reading.read(sample.posted):
         return "harmless", "same content"
     findings = judge(hand, in_force(sample.book, hand.started_at.date())).findings
     if findings.verdict == "unverified":

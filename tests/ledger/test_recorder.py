@@ -16,6 +16,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from ledger import recorder
 from ledger.recorder import CheckpointRecorder, LedgerRecorder
+from ledger.rows import numbered, row_start, stream_start
 
 
 class OnOurTables:
@@ -66,7 +67,7 @@ class TestTrackingRecorder(OnOurTables, TrackingRecorderTestCase):
         return CheckpointRecorder(self.datastore, tracking_table_name="tracking")
 
 
-START = recorder.stream_start("hand:a:1")
+START = stream_start("hand:a:1")
 
 
 class TestTheChain(OnOurTables):
@@ -84,24 +85,24 @@ class TestTheChain(OnOurTables):
             ).fetchall()
             previous = recorder.FIRST_DIGEST
             for first, last, recorded_at, writer, digest in commits:
-                rows = b"".join(
-                    recorder.row_start(recorder.stream_start(stream), version, topic, state)
-                    + recorder._POSITION(8, position)
-                    for stream, version, topic, state, position in connection.execute(
-                        "SELECT originator_id, originator_version, topic, state, notification_id"
+                starts = [
+                    row_start(stream_start(stream), version, topic, state)
+                    for stream, version, topic, state in connection.execute(
+                        "SELECT originator_id, originator_version, topic, state"
                         " FROM journal.events WHERE notification_id BETWEEN %s AND %s"
                         " ORDER BY notification_id",
                         [first, last],
                     )
-                )
+                ]
+                assert len(starts) == last + 1 - first
                 header = recorder.commit_header(first, last, recorded_at, writer)
-                previous = recorder.chain(previous, header, rows)
+                previous = recorder.chain(previous, header, numbered(starts, first))
                 assert digest == previous
         assert [(first, last) for first, last, *_ in commits] == [(1, 1), (2, 4), (5, 6)]
 
     def test_different_rows_that_join_alike_have_different_digests(self) -> None:
-        one = recorder.row_start(START, 1, "ab", b"c")
-        other = recorder.row_start(START, 1, "a", b"bc")
+        one = row_start(START, 1, "ab", b"c")
+        other = row_start(START, 1, "a", b"bc")
         assert recorder.chain(b"", b"", one) != recorder.chain(b"", b"", other)
 
     def test_a_failed_append_leaves_neither_rows_nor_a_gap(self, dsn: str) -> None:

@@ -8,7 +8,7 @@ import msgspec
 import psycopg
 import pytest
 
-from ledger.hands.ohh import read, split
+from ledger.hands.reading import read, split
 from ops.bench import limit
 from ops.bench.house import STACK_MINOR, TableSpec
 from ops.bench.http import Connection, Disconnected, Requests

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ledger.hands import ohh
+from ledger.hands import ohh, reading
 from ledger.hands.ohh import Hand
 from ledger.hands.verdict import ShownExpected, Verdict
 from ops.judge import judge_hands, phh_verdicts, verdicts
@@ -42,7 +42,7 @@ def a_file(actions: str, more: str = "", head: str = NT) -> bytes:
 
 def translated(body: bytes) -> Hand:
     [item] = split(body)
-    return ohh.read(encode(translate(item, read(item))))
+    return reading.read(encode(translate(item, read(item))))
 
 
 def said(hand: Hand) -> list[str]:
@@ -109,7 +109,7 @@ def test_real_hands_pay_exactly_their_finishing_stacks() -> None:
         verdict = judged_alone(document)
         assert (verdict.verdict, verdict.findings) == ("ok", []), name
         assert verdict.expected is not None
-        assert paid(ohh.read(document), verdict.expected) == phh.finishing_stacks, name
+        assert paid(reading.read(document), verdict.expected) == phh.finishing_stacks, name
         count += 1
     assert count == 236
 

@@ -17,7 +17,7 @@ import pokerkit as pk
 import pytest
 
 from ledger.hands.judge import judge
-from ledger.hands.ohh import read
+from ledger.hands.reading import read
 from ledger.rulebooks import shipped
 from ops.simulator import cards, load, pots, rake
 from ops.simulator.games import Limits, antes, blinds

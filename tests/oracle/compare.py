@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from ledger import rulebooks
-from ledger.hands import ohh, settlement
+from ledger.hands import reading, settlement
 from ledger.hands.judge import Judgement, judge
 from ledger.rulebooks import Rulebook
 from tests.oracle.games import Game
@@ -66,7 +66,7 @@ def compare(game: Game, seed: int) -> Comparison:
     """Play a hand with PokerKit, post it, and let it be judged."""
     played = play(game, seed)
     paid = [_paid(pot) for pot in played.pots]
-    judgement = judge(ohh.read(encoded(played, paid, seed)), RULES)
+    judgement = judge(reading.read(encoded(played, paid, seed)), RULES)
     expected = Settled([(pot.amount, pot.entitled) for pot in played.pots], paid)
     return Comparison(
         expected,

@@ -42,6 +42,7 @@ from ledger.players.events import (
     WithdrawalReserved,
     player_stream,
 )
+from ledger.rows import row_start, stream_start
 from ledger.tables.events import (
     ChipsBought,
     HandSettled,
@@ -301,8 +302,8 @@ def write(dsn: str, commits: Sequence[Sequence[Written]], *, writer: str = "stor
             for stream, event in events:
                 versions[stream] = versions.get(stream, 0) + 1
                 topic, state = event.NAME, catalogue.encode(event)
-                start = recorder.stream_start(stream)
-                rows.append(recorder.row_start(start, versions[stream], topic, state))
+                start = stream_start(stream)
+                rows.append(row_start(start, versions[stream], topic, state))
             appended = Link.over(connection).take(recorder.append(rows, writer=writer))
             last = appended.last_position
     return last

@@ -6,8 +6,6 @@ Every range holds totals of a round: what a player has bet in it once he has bet
 from collections.abc import Sequence
 from typing import Final
 
-import msgspec
-
 from ledger.hands.betting.state import Actor, Betting, Limit, Range
 from ledger.hands.ohh import Hand
 from ledger.rulebooks import Rulebook
@@ -17,12 +15,15 @@ from ledger.tables.events import TableState
 ENDLESS: Final = 1 << 62
 
 
-class _NoLimit(msgspec.Struct, gc=False):
+class _NoLimit(Limit):
     """Source: K 10.2.4, G, L. ``most`` is the table's own limit for a round, 0 without one."""
 
-    minimum: int
-    most: int
-    raise_any: bool
+    __slots__ = ("minimum", "most", "raise_any")
+
+    def __init__(self, minimum: int, most: int, raise_any: bool) -> None:
+        self.minimum = minimum
+        self.most = most
+        self.raise_any = raise_any
 
     def least(self, street: int) -> int:
         return self.minimum
@@ -38,12 +39,15 @@ class _NoLimit(msgspec.Struct, gc=False):
         return 0 < self.most <= betting.to_match
 
 
-class _PotLimit(msgspec.Struct, gc=False):
+class _PotLimit(Limit):
     """At most so many percent of the pot after calling. Source: K 10.2.5-6."""
 
-    minimum: int
-    percent: int
-    raise_any: bool
+    __slots__ = ("minimum", "percent", "raise_any")
+
+    def __init__(self, minimum: int, percent: int, raise_any: bool) -> None:
+        self.minimum = minimum
+        self.percent = percent
+        self.raise_any = raise_any
 
     def least(self, street: int) -> int:
         return self.minimum
@@ -61,17 +65,20 @@ class _PotLimit(msgspec.Struct, gc=False):
         return False
 
 
-class _FixedLimit(msgspec.Struct, gc=False):
+class _FixedLimit(Limit):
     """One size for each street, and so many bets in a round. Source: K 10.2.2, E.
 
     With an open pair on stud's fourth street double the limit may be bet (K 10.7.7). After a short
     all-in the next raise either completes it or adds a bet to it.
     """
 
-    lower: int
-    upper: int
-    rounds_at_lower: int
-    bets_per_round: int
+    __slots__ = ("bets_per_round", "lower", "rounds_at_lower", "upper")
+
+    def __init__(self, lower: int, upper: int, rounds_at_lower: int, bets_per_round: int) -> None:
+        self.lower = lower
+        self.upper = upper
+        self.rounds_at_lower = rounds_at_lower
+        self.bets_per_round = bets_per_round
 
     def least(self, street: int) -> int:
         return self.lower if street < self.rounds_at_lower else self.upper
@@ -94,18 +101,28 @@ class _FixedLimit(msgspec.Struct, gc=False):
         return betting.bets >= self.bets_per_round
 
 
-class _SpreadLimit(msgspec.Struct, gc=False):
+class _SpreadLimit(Limit):
     """At least the big blind, at most the limit of the street. Source: K 10.2.3, D.
 
     What one player bets in a round is capped at a multiple of the limit; a raise that reaches it
     may be lower than the one before.
     """
 
-    minimum: int
-    spread: list[int]
-    rounds_at_lower: int
-    cap_times: int
-    lower_when_capping: bool
+    __slots__ = ("cap_times", "lower_when_capping", "minimum", "rounds_at_lower", "spread")
+
+    def __init__(
+        self,
+        minimum: int,
+        spread: list[int],
+        rounds_at_lower: int,
+        cap_times: int,
+        lower_when_capping: bool,
+    ) -> None:
+        self.minimum = minimum
+        self.spread = spread
+        self.rounds_at_lower = rounds_at_lower
+        self.cap_times = cap_times
+        self.lower_when_capping = lower_when_capping
 
     def _limit(self, street: int) -> int:
         place = max(0, street - self.rounds_at_lower + 1)

@@ -1,8 +1,7 @@
 """A table while a hand is bet on: who is in, who is still to act, what has to be matched."""
 
-from typing import Final, NamedTuple, Protocol
-
-import msgspec
+from abc import ABC, abstractmethod
+from typing import Final, NamedTuple
 
 from ledger.hands.betting.shown import Shown
 from ledger.hands.contributions import Tally
@@ -18,7 +17,7 @@ REST: Final = 2
 """How far a fault keeps others from being told: to the end of its round, or of the hand."""
 
 
-class Actor(msgspec.Struct, gc=False, eq=False):
+class Actor:
     """A player who is dealt in; amounts in minor units.
 
     ``stack`` are the chips that he may bet (up to the cap, where the table has one), ``chips``
@@ -27,16 +26,29 @@ class Actor(msgspec.Struct, gc=False, eq=False):
     time.
     """
 
-    player_id: int
-    place: int
-    seat: int
-    stack: int
-    chips: int
-    bet: int = 0
-    answered: int = 0
-    folded: bool = False
-    all_in: bool = False
-    pat_in: int = -1
+    __slots__ = (
+        "all_in",
+        "answered",
+        "bet",
+        "chips",
+        "folded",
+        "pat_in",
+        "place",
+        "player_id",
+        "seat",
+        "stack",
+    )
+
+    def __init__(self, player_id: int, seat: int, stack: int) -> None:
+        self.player_id = player_id
+        self.seat = seat
+        self.stack = self.chips = stack
+        self.place = 0
+        self.bet = 0
+        self.answered = 0
+        self.folded = False
+        self.all_in = False
+        self.pat_in = -1
 
 
 class Range(NamedTuple):
@@ -53,18 +65,24 @@ class ArtificialAllIn(NamedTuple):
     where: str
 
 
-class Limit(Protocol):
+class Limit(ABC):
     """One table's limit, with its stakes; every total is that of a round."""
 
+    __slots__ = ()
+
+    @abstractmethod
     def least(self, street: int) -> int:
         """Return the smallest bet of a street, from 0."""
 
+    @abstractmethod
     def ranges(self, betting: "Betting", actor: Actor) -> list[Range]:
         """Return what a player's bet or raise may come to, whatever chips he has."""
 
+    @abstractmethod
     def allows(self, betting: "Betting", actor: Actor, total: int) -> bool:
         """Tell whether a player with more chips than that may bet or raise to a total."""
 
+    @abstractmethod
     def capped(self, betting: "Betting") -> bool:
         """Tell whether nobody may raise any more in this round."""
 
@@ -272,7 +290,7 @@ def _ring(hand: Hand, tally: Tally) -> list[Actor]:
         sorted_ = sorted_ and last < seat
         last = seat
         chips = min(who.stack, cap) if cap else who.stack
-        (after if seat > dealer else before).append(Actor(who.player_id, 0, seat, chips, chips))
+        (after if seat > dealer else before).append(Actor(who.player_id, seat, chips))
     if not sorted_:
         after.sort(key=_seat)
         before.sort(key=_seat)

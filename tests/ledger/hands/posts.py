@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from ledger import rulebooks
-from ledger.hands import ohh
+from ledger.hands import reading
 from ledger.hands.judge import Judgement, judge
 from ledger.hands.ohh import Hand
 from ledger.rulebooks import Rulebook
@@ -141,7 +141,7 @@ def encoded(post: Any) -> bytes:
 
 def read(post: Any) -> Hand:
     """Read a post the way that the edge does."""
-    return ohh.read(encoded(post))
+    return reading.read(encoded(post))
 
 
 def a_flop(**root: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ledger.core import Decision
-from ledger.hands import ohh
+from ledger.hands import reading
 from ledger.hands.all_ins import AllInCounted, AllInState, all_ins_stream, count
 from ledger.hands.commands import PostHand
 from ledger.hands.judge import judge
@@ -76,8 +76,8 @@ def a_hand(
         at=at,
         actor="game-server-1",
         request_id=f"hand:{number}",
-        hand=ohh.read(body),
-        posted_digest=ohh.digest_of(body),
+        hand=reading.read(body),
+        posted_digest=reading.digest_of(body),
         claims={name: IDENTITY.nickname_claim(NETWORK, name) for name in ("alice", "bob")},
         **fields,
     )

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.core import Decision
-from ledger.hands import ohh, record
+from ledger.hands import reading, record
 from ledger.hands.commands import PostHand
 from ledger.hands.contributions import tally
 from ledger.hands.events import HandPosted, HandState, RefusedHand, hand_stream
@@ -50,7 +50,7 @@ def a_table(**fields: Any) -> MemoryBook:
 
 def command(post: Any, **fields: Any) -> PostHand:
     body = encoded(post)
-    hand = ohh.read(body)
+    hand = reading.read(body)
     said: dict[str, Any] = {
         "network": NETWORK,
         "at": hand.started_at,
@@ -60,7 +60,7 @@ def command(post: Any, **fields: Any) -> PostHand:
             player.name: IDENTITY.nickname_claim(NETWORK, player.name) for player in hand.players
         },
     }
-    return PostHand(**{**said, **fields}, hand=hand, posted_digest=ohh.digest_of(body))
+    return PostHand(**{**said, **fields}, hand=hand, posted_digest=reading.digest_of(body))
 
 
 def posted(book: MemoryBook, post: Any, **fields: Any) -> Decision:
@@ -138,7 +138,7 @@ def test_no_name_is_stored_and_the_record_is_the_hand_as_posted() -> None:
     stored = json.dumps([repr(event) for _, event in decision.changes]) + repr(plain)
     assert not any(name in stored for name in PLAYERS)
     again = record.unpack(event.record, event.dictionary, list(PLAYERS))
-    assert again == ohh.read(encoded(a_flop()))
+    assert again == reading.read(encoded(a_flop()))
     assert [one.player for one in event.players] == [ALICE, BOB, CAROL]
 
 
@@ -362,12 +362,12 @@ def test_a_refused_hand_is_kept_without_names_and_may_be_corrected() -> None:
     hand = record.unpack(kept.record, kept.dictionary)
     claim = IDENTITY.nickname_claim(NETWORK, "alice").rpartition(":")[2]
     assert hand.players[0].name == claim
-    assert kept.digest.hex() == record.digest_of(ohh.read(encoded(post)))
+    assert kept.digest.hex() == record.digest_of(reading.read(encoded(post)))
     [(stream, event), *_] = posted(book, a_flop()).changes
     assert isinstance(event, HandPosted)
     assert (stream, event.content_digest) == (
         kept.hand,
-        record.digest_of(ohh.read(encoded(a_flop()))),
+        record.digest_of(reading.read(encoded(a_flop()))),
     )
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.core import Refused
-from ledger.hands import ohh, record
+from ledger.hands import ohh, reading, record
 from ledger.hands.record import digest_of
 from tests.ledger.hands.posts import a_flop, encoded, read
 
@@ -30,14 +30,14 @@ def changed(path: tuple[Any, ...], value: Any) -> bytes:
 
 def refusal(body: bytes) -> Refused:
     with pytest.raises(Refused) as refused:
-        ohh.read(body)
+        reading.read(body)
     return refused.value
 
 
 def outcome(item: ohh.Raw) -> str:
     """Return a hand's number, or the code that it is refused with."""
     try:
-        return ohh.read(item).game_number
+        return reading.read(item).game_number
     except Refused as refused:
         return refused.code
 
@@ -64,7 +64,7 @@ AMOUNT = ("rounds", 0, "actions", 0, "amount")
     ],
 )
 def test_an_amount_is_read_as_an_exact_decimal(number: bytes, minor: int) -> None:
-    assert ohh.read(changed(AMOUNT, number)).rounds[0].actions[0].amount == minor
+    assert reading.read(changed(AMOUNT, number)).rounds[0].actions[0].amount == minor
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_what_is_no_json_number_is_refused(number: bytes) -> None:
 def test_only_an_adjustment_of_a_player_may_be_negative() -> None:
     adjustment = {"action": "Player Adjustment", "player_id": 1, "amount": -5}
     body = changed(("rounds", 0, "actions", 0), adjustment)
-    assert ohh.read(body).rounds[0].actions[0].amount == -500
+    assert reading.read(body).rounds[0].actions[0].amount == -500
 
 
 @pytest.mark.parametrize(
@@ -210,9 +210,9 @@ def test_what_is_no_hand_is_malformed(body: bytes) -> None:
 def test_a_start_without_a_zone_is_utc_and_other_zones_are_converted(
     text: str, instant: datetime
 ) -> None:
-    hand = ohh.read(changed(("start_date_utc",), text))
+    hand = reading.read(changed(("start_date_utc",), text))
     assert hand.started_at == instant
-    same = ohh.read(changed(("start_date_utc",), instant.isoformat()))
+    same = reading.read(changed(("start_date_utc",), instant.isoformat()))
     assert hand == same
 
 
@@ -225,18 +225,20 @@ def test_posts_that_mean_the_same_are_the_same_hand() -> None:
         for action in round_["actions"]:
             action["cards"] = []
     spaced = json.dumps({"ohh": backwards}, indent=2).replace("100", "100.000").encode()
-    assert ohh.read(spaced) == ohh.read(POST)
-    assert digest_of(ohh.read(spaced)) == digest_of(ohh.read(POST))
+    assert reading.read(spaced) == reading.read(POST)
+    assert digest_of(reading.read(spaced)) == digest_of(reading.read(POST))
 
 
 def test_of_a_key_that_occurs_twice_the_last_counts() -> None:
     twice = POST.replace(b'"table_name":', b'"table_name":"First","table_name":', 1)
-    assert ohh.read(twice).table_name == "Etomo"
-    assert ohh.read(twice) == ohh.read(POST)
+    assert reading.read(twice).table_name == "Etomo"
+    assert reading.read(twice) == reading.read(POST)
 
 
 def test_the_older_name_of_play_money_is_play_money() -> None:
-    assert ohh.read(changed(("currency",), "PPC")) == ohh.read(changed(("currency",), "XPM"))
+    assert reading.read(changed(("currency",), "PPC")) == reading.read(
+        changed(("currency",), "XPM")
+    )
 
 
 @pytest.mark.parametrize(
@@ -253,9 +255,9 @@ def test_the_older_name_of_play_money_is_play_money() -> None:
 def test_posts_that_differ_are_told_apart_and_the_field_is_named(
     path: tuple[Any, ...], value: Any
 ) -> None:
-    one, other = ohh.read(POST), ohh.read(changed(path, value))
+    one, other = reading.read(POST), reading.read(changed(path, value))
     assert digest_of(one) != digest_of(other)
-    [named] = ohh.differing_fields(one, other)
+    [named] = reading.differing_fields(one, other)
     dotted = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
     assert named == dotted[1:]
 
@@ -284,35 +286,35 @@ ONE, TWO = a_flop(), a_flop(game_number="82")
     ids=["array", "array on lines", "lines", "crlf", "blank lines", "printed", "byte order mark"],
 )
 def test_a_body_may_hold_several_hands(body: bytes) -> None:
-    assert [ohh.read(item).game_number for item in ohh.split(body)] == ["81", "82"]
+    assert [reading.read(item).game_number for item in reading.split(body)] == ["81", "82"]
 
 
 def test_a_hand_printed_over_several_lines_is_one() -> None:
-    assert len(ohh.split(pretty(ONE))) == 1
+    assert len(reading.split(pretty(ONE))) == 1
 
 
 def test_an_empty_body_holds_no_hand() -> None:
-    assert ohh.split(b"  \n\n ") == []
-    assert ohh.split(b"[]") == []
+    assert reading.split(b"  \n\n ") == []
+    assert reading.split(b"[]") == []
 
 
 @pytest.mark.parametrize("bad", [b'{"ohh": 5}', b"{", b"garbage", b'{"ohh":{"pots":"x"}}'])
 def test_one_bad_line_does_not_stop_the_others(bad: bytes) -> None:
     for lines in ([encoded(ONE), bad, encoded(TWO)], [bad, encoded(ONE), encoded(TWO)]):
-        outcomes = [outcome(item) for item in ohh.split(b"\n".join(lines))]
+        outcomes = [outcome(item) for item in reading.split(b"\n".join(lines))]
         assert sorted(outcomes) == ["81", "82", "malformed"]
 
 
 def test_one_bad_item_of_an_array_does_not_stop_the_others() -> None:
-    items = ohh.split(b"[" + encoded(ONE) + b",17," + encoded(TWO) + b"]")
+    items = reading.split(b"[" + encoded(ONE) + b",17," + encoded(TWO) + b"]")
     assert len(items) == 3
     assert refusal(bytes(items[1])).code == "malformed"
-    assert ohh.read(items[2]).game_number == "82"
+    assert reading.read(items[2]).game_number == "82"
 
 
 def test_an_array_that_does_not_close_is_malformed() -> None:
     with pytest.raises(ohh.Malformed):
-        ohh.split(b"[" + encoded(ONE))
+        reading.split(b"[" + encoded(ONE))
 
 
 # -- whatever comes ----------------------------------------------------------------------------
@@ -349,7 +351,7 @@ def test_a_field_of_any_value_is_stored_as_read_or_refused_with_a_stable_code(
 ) -> None:
     body = changed(path, value)
     if outcome(body) not in STABLE:
-        hand = ohh.read(body)
+        hand = reading.read(body)
         packed = record.pack(record.encode(hand))
         names = [player.name for player in hand.players]
         assert record.unpack(packed, record.CURRENT, names) == hand
@@ -367,7 +369,7 @@ def test_any_bytes_are_read_or_refused_with_a_stable_code(
 def test_any_bytes_are_taken_apart_or_malformed(bytes_: bytes, at: int, removed: int) -> None:
     for body in (bytes_, POST[:at] + bytes_ + POST[at + removed :]):
         try:
-            items = ohh.split(body)
+            items = reading.split(body)
         except ohh.Malformed:
             assert body.strip().startswith(b"[")
         else:
@@ -378,7 +380,7 @@ def test_any_bytes_are_taken_apart_or_malformed(bytes_: bytes, at: int, removed:
 def test_an_amount_of_any_size_is_read_back_exactly(minor: int, zeros: int) -> None:
     whole, part = divmod(minor, 100)
     number = f"{whole}.{part:02d}{'0' * zeros}".encode()
-    assert ohh.read(changed(AMOUNT, number)).rounds[0].actions[0].amount == minor
+    assert reading.read(changed(AMOUNT, number)).rounds[0].actions[0].amount == minor
 
 
 # -- the published schema ----------------------------------------------------------------------

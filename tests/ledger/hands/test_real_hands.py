@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ledger import rulebooks
-from ledger.hands import ohh, record
+from ledger.hands import reading, record
 from ledger.hands.judge import Judgement, judge
 from ledger.hands.ohh import Hand
 from ledger.rulebooks import Rulebook
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(
 
 @cache
 def hands(name: str) -> Sequence[Hand]:
-    return [ohh.read(item) for item in ohh.split((DATA / f"{name}.jsonl").read_bytes())]
+    return [reading.read(item) for item in reading.split((DATA / f"{name}.jsonl").read_bytes())]
 
 
 def printed() -> dict[str, dict[str, str]]:

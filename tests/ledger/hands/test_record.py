@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from ledger.hands import ohh, record
+from ledger.hands import reading, record
 from tests.ledger.hands.posts import a_flop, encoded, read
 
 DICTIONARIES = {1: "a324f3ac07b4b3ed09de7dd05aa3181068be2456713075ae944d0c91e0ff528f"}
@@ -35,7 +35,7 @@ def test_a_record_written_once_is_read_for_ever() -> None:
 
 def test_a_record_is_much_smaller_than_the_post() -> None:
     body = encoded(a_flop())
-    assert len(record.pack(record.encode(ohh.read(body)))) < len(body) / 6
+    assert len(record.pack(record.encode(reading.read(body)))) < len(body) / 6
 
 
 def test_the_digest_depends_on_the_names_though_the_record_has_none() -> None:

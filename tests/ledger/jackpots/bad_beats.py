@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Any
 
-from ledger.hands import ohh
+from ledger.hands import reading
 from ledger.hands.commands import PostHand
 from ledger.rulebooks import parse, shipped_texts
 from ledger.rulebooks.commands import AdoptRulebook
@@ -104,7 +104,7 @@ class Dealer:
 def posting(post: Any) -> PostHand:
     """Return the command that books a post."""
     body = encoded(post)
-    hand = ohh.read(body)
+    hand = reading.read(body)
     return PostHand(
         network=NETWORK,
         at=hand.started_at,
@@ -114,7 +114,7 @@ def posting(post: Any) -> PostHand:
             player.name: IDENTITY.nickname_claim(NETWORK, player.name) for player in hand.players
         },
         hand=hand,
-        posted_digest=ohh.digest_of(body),
+        posted_digest=reading.digest_of(body),
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from ledger import accounts
 from ledger.core import Refused
-from ledger.hands import ohh
+from ledger.hands import ohh, reading
 from ledger.players.events import player_stream
 from ledger.tables.events import TableState, table_stream
 from ops.importer.command import ImportHand, import_of, network_of
@@ -66,7 +66,7 @@ def a_hand(number: str, seats: Seats, **changed: Any) -> ohh.Hand:
         ],
         **changed,
     }
-    return ohh.read(json.dumps({"ohh": body}).encode())
+    return reading.read(json.dumps({"ohh": body}).encode())
 
 
 def importing(hand: ohh.Hand) -> ImportHand:

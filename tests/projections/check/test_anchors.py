@@ -4,6 +4,7 @@ import psycopg
 import pytest
 
 from ledger import recorder
+from ledger.rows import COPY_HEADER, COPY_TRAILER
 from projections import anchors, rebuild
 from projections.anchors import Anchor
 from projections.check.books import check
@@ -44,7 +45,7 @@ def chain_anew(owner_dsn: str) -> None:
                 " ORDER BY notification_id) TO STDOUT (FORMAT binary)",
                 (first, last),
             ) as copy:
-                rows = b"".join(copy)[len(recorder.COPY_HEADER) : -len(recorder.COPY_TRAILER)]
+                rows = b"".join(copy)[len(COPY_HEADER) : -len(COPY_TRAILER)]
             header = recorder.commit_header(first, last, at, writer)
             digest = recorder.chain(digest, header, rows)
             connection.execute(
