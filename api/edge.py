@@ -120,6 +120,7 @@ class LedgerRoute(APIRoute):
         async def handle(request: Request) -> Response:
             check_query(request.query_params.multi_items(), parameters)
             for name, value in request.path_params.items():
+                _require_text(name, value)
                 request.path_params[name] = value.replace(INNER_SLASH, "/")
             strict = StrictRequest(request.scope, request.receive)
             if await strict.body():
@@ -141,8 +142,7 @@ def _parameters(dependant: Dependant) -> Iterator[str]:
 def check_query(given: Sequence[tuple[str, str]], known: Container[str]) -> None:
     """Refuse a parameter that nobody reads: a filter that is misspelt would show everything.
 
-    Raises unknown-field; invalid-value for one that is given twice, or holds a NUL, which
-    PostgreSQL takes for no text at all.
+    Raises unknown-field; invalid-value for one that is given twice, or is no text.
     """
     seen: set[str] = set()
     for name, value in given:
@@ -150,9 +150,14 @@ def check_query(given: Sequence[tuple[str, str]], known: Container[str]) -> None
             raise Problem("unknown-field", "no such parameter", field=name)
         if name in seen:
             raise Problem("invalid-value", "given more than once", field=name)
-        if "\0" in value:
-            raise Problem("invalid-value", "no text holds a NUL", field=name)
+        _require_text(name, value)
         seen.add(name)
+
+
+def _require_text(name: str, value: str) -> None:
+    """Refuse a NUL, which PostgreSQL takes for no text at all; raises invalid-value."""
+    if "\0" in value:
+        raise Problem("invalid-value", "no text holds a NUL", field=name)
 
 
 def _require_json(request: Request) -> None:

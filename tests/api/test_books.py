@@ -188,6 +188,21 @@ def test_a_query_that_cannot_be_is_refused(
     refused(played.get(path, role="operator", **query), 422, code, field=field)
 
 
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("/v1/tables/a%00b", "table"),
+        ("/v1/statements/accounts/a%00b", "account"),
+        ("/v1/statements/tables/%00", "table"),
+        ("/v1/requests/%00", "key"),
+        ("/v1/hands/%00", "game_number"),
+        ("/v1/jackpots/%00", "jackpot"),
+    ],
+)
+def test_a_path_with_what_is_no_text_is_refused(played: Room, path: str, field: str) -> None:
+    refused(played.get(path, role="operator"), 422, "invalid-value", field=field)
+
+
 @pytest.mark.parametrize("account", ["'; DROP TABLE journal.events; --", "a:b", "::", "x" * 400])
 def test_an_account_that_does_not_exist_has_no_entries(played: Room, account: str) -> None:
     answer = played.get("/v1/entries", role="auditor", account=account)
