@@ -12,6 +12,7 @@ from api.clock import now
 from api.edge import Answer, LedgerRoute, edge_of, respond, worded
 from api.links import LINKS, Known, Link, Links
 from api.problems import Problem
+from api.reads import booked_hands
 from ledger import accounts, money
 from ledger.application import Recorded, event_at
 from ledger.core import Event, category_of
@@ -80,6 +81,8 @@ def get_event(
             " FROM journal.commits WHERE last_position >= %s ORDER BY last_position LIMIT 1",
             [position],
         ).fetchone()
+        number = _hand_of(recorded)
+        booked = booked_hands(connection, caller.network, [number])
     assert commit is not None
     if category_of(recorded.stream) in _OF_A_PLAYER:
         request_id = request.scope["request_id"]
@@ -88,7 +91,8 @@ def get_event(
         {
             **described(recorded),
             "commit": dict(zip(CommitAnswer.model_fields, commit, strict=True)),
-            "links": links_of(caller, recorded),
+            "links": links_of(caller, recorded)
+            | links.allowed(caller, hand=links.hand(number if number in booked else None)),
         }
     )
 
@@ -127,16 +131,18 @@ _PAYMENTS: Final = {"deposit": "deposits", "withdrawal": "withdrawals"}
 
 
 def links_of(caller: Caller, recorded: Recorded) -> Links:
-    """Lead from an event to its entries, and to the hand, table, player or payment it is of."""
+    """Lead from an event to its entries, and to the table, player or payment it is of."""
     event, known = recorded.event, Known(recorded.position)
     found: dict[str, Link | None] = {}
     if event.postings():
         found["entries"] = known.entries(position_from=recorded.position)
-    # A table's events name the hand that they begin or settle.
-    number = getattr(event, "game_number", None)
-    number = number or links.game_number_of(recorded.stream, event.request_id)
-    found["hand"] = links.hand(number)
     return links.allowed(caller, **found, **_whose(recorded))
+
+
+def _hand_of(recorded: Recorded) -> str | None:
+    """Return the hand that an event is of; a table's events name what they begin, settle, miss."""
+    number: str | None = getattr(recorded.event, "game_number", None)
+    return number or links.game_number_of(recorded.stream, recorded.event.request_id)
 
 
 def _whose(recorded: Recorded) -> dict[str, Link | None]:

@@ -237,8 +237,8 @@ class _Shown:
             found["fields"].pop(packed, None)
         about = {"event": links.event(recorded.position)}
         onward = links_of(self._caller, recorded) | links.allowed(self._caller, **about)
-        # The answer is of the hand; who is masked in it is not linked either.
-        left_out = {"hand", "table"}
+        # The whole hand is of one table; who is masked in it is not linked either.
+        left_out = {"table"}
         if getattr(recorded.event, "player", None) in self._hidden:
             left_out |= {"player", "statement"}
         kept = {name: url for name, url in onward.items() if name not in left_out}

@@ -5,7 +5,7 @@ player to his statement. They are relative URLs. Only those are given that the c
 follow; entries are linked as of the position of the answer, so that they add up to the figure.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode
@@ -108,6 +108,13 @@ def hand(game_number: str | None) -> Link | None:
     if game_number is None:
         return None
     return Link(Scope.HANDS_READ, f"/v1/hands/{_part(game_number)}")
+
+
+def last_hand(game_number: str | None, booked: Container[str]) -> Link | None:
+    """Lead to the hand that a table played last, unless that one was lost."""
+    found = hand(game_number) if game_number in booked else None
+    # It need not have been one of a partner's own players.
+    return None if found is None else found._replace(for_staff=True)
 
 
 def hands_of(table: str) -> Link:

@@ -1,5 +1,6 @@
 """Lists that rest on projections: bankrolls, players, payments, tables and their days."""
 
+from collections.abc import Container, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -8,7 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Request, Response
 
 from api import csv, links, listing
-from api.as_of import AsOfAsked, NotAsOf, StateAsOf, Told, reading
+from api.as_of import AsOfAsked, NotAsOf, Reading, StateAsOf, Told, reading
 from api.auth import Caller, Scope, needs
 from api.clock import now
 from api.edge import Answer, LedgerRoute, PlayerId, edge_of, respond
@@ -16,6 +17,7 @@ from api.links import Known, Links
 from api.players import Player, player_of
 from api.positions import Paged, Reached
 from api.problems import Problem
+from api.reads import booked_hands
 from api.rows import row_model, shown
 from api.tables import TablePath, id_of
 from ledger.core import stream
@@ -259,7 +261,7 @@ def list_tables(
     """
 
     find = partial(tables.page, network=caller.network, status=status)
-    show = listing.each(partial(_table, caller))
+    show = partial(_tables, request, caller)
     return listing.answer(
         request, paging, asked, name="tables", model=TableRow, find=find, show=show
     )
@@ -373,12 +375,21 @@ def _payment(caller: Caller, what: str, known: Known, row: Row) -> dict[str, Any
     return shown(row, renamed=_STREAM_RENAMED, links=found)
 
 
-def _table(caller: Caller, known: Known, row: Row) -> dict[str, Any]:
+def _tables(
+    request: Request, caller: Caller, read: Reading, found: Sequence[Row]
+) -> list[dict[str, Any]]:
+    with edge_of(request).reads.snapshot() as connection:
+        last = [row["last_hand"] for row in found]
+        booked = booked_hands(connection, caller.network, last)
+    return [_table(caller, booked, read.known, row) for row in found]
+
+
+def _table(caller: Caller, booked: Container[str], known: Known, row: Row) -> dict[str, Any]:
     found = links.allowed(
         caller,
         table=links.table(row["table_id"]),
         hands=links.hands_of(row["table_id"]),
-        last_hand=links.hand(row["last_hand"]),
+        last_hand=links.last_hand(row["last_hand"], booked),
         statement=known.statement("tables", row["table_id"]),
         entries=known.entries(table=row["table_id"]),
         last_event=links.event(row["position"]),

@@ -1,7 +1,7 @@
 """Reading: one snapshot of the database per answer, and a record of who read about whom."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from sqlalchemy import exc
 from api.auth import Caller
 from api.problems import Problem
 from ledger.application import RECONNECT_SECONDS, Ledger
+from ledger.hands.events import hand_stream
 from projections import reading
 
 PATIENCE_SECONDS: Final = 3.0
@@ -125,6 +126,19 @@ class Reads:
                 " VALUES (%s, %s, %s, %s, %s, %s)",
                 [at, caller.subject, caller.network, what, subject, request_id],
             )
+
+
+def booked_hands(
+    connection: Connection, network: str, game_numbers: Iterable[str | None]
+) -> frozenset[str]:
+    """Return which of these hands are on the books: one that runs or was lost is not."""
+    streams = {hand_stream(network, number): number for number in game_numbers if number}
+    rows = connection.execute(
+        "SELECT originator_id FROM journal.events"
+        " WHERE originator_id = ANY(%s) AND originator_version = 1",
+        [list(streams)],
+    ).fetchall()
+    return frozenset(streams[stream] for (stream,) in rows)
 
 
 def head_of(connection: Connection) -> int:

@@ -1,5 +1,6 @@
 """Cash tables: opening and closing, chips, hands that run, and what to do when one was lost."""
 
+from collections.abc import Container
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote
 
@@ -14,7 +15,6 @@ from api.edge import (
     Body,
     Currency,
     Done,
-    Edge,
     Key,
     LedgerRoute,
     PlayerId,
@@ -27,6 +27,7 @@ from api.edge import (
     worded,
 )
 from api.links import LINKS, Known
+from api.reads import Connection, booked_hands
 from ledger.tables.commands import (
     BeginHand,
     BuyIn,
@@ -327,13 +328,21 @@ class TableAnswer(Told):
     big_blind: str
     ante_minor: int
     ante: str
+    small_bet_minor: int | None = Field(description="Lower limit, where the blinds do not say it.")
+    small_bet: str | None = None
+    big_bet_minor: int | None = Field(description="Upper limit, where the blinds do not say it.")
+    big_bet: str | None = None
+    bring_in_minor: int | None = Field(description="Null: as the rulebook has it.")
+    bring_in: str | None = None
     min_buy_in_minor: int
     min_buy_in: str
     max_buy_in_minor: int | None
     max_buy_in: str | None = None
     jackpot: str | None
     running: str | None = Field(description="Game number of the hand that is being played.")
-    last_hand: str | None = Field(description="Game number of the last booked hand.")
+    last_hand: str | None = Field(
+        description="Game number of the last hand: booked, or named as lost by a correction."
+    )
     last_started_at: str | None
     hands: int
     seats: list[SeatAnswer]
@@ -484,34 +493,34 @@ def get_table(request: Request, table: TablePath, caller: Reading, asked: StateA
     A game server that lost its state goes on from here. To a partner the players of others
     are shown by their chips alone.
     """
-    edge = edge_of(request)
     state: TableState | None
     state, told = state_of(request, table_stream(caller.network, id_of(table)), asked)
     if state is None:
         raise UnknownTable("No such table.", field="table")
-    names = _names(edge, caller, state)
-    found = _links(caller, state, Known(told["position"]))
+    with edge_of(request).reads.snapshot() as connection:
+        names = _names(connection, caller, state)
+        booked = booked_hands(connection, caller.network, [state.last_hand])
+    found = _links(caller, state, booked, Known(told["position"]))
     return respond({**worded(_table(state, caller, names)), "links": found, **told})
 
 
-def _links(caller: Caller, state: TableState, known: Known) -> links.Links:
+def _links(caller: Caller, state: TableState, booked: Container[str], known: Known) -> links.Links:
     return links.allowed(
         caller,
         hands=links.hands_of(state.table_id),
-        last_hand=links.hand(state.last_hand),
+        last_hand=links.last_hand(state.last_hand, booked),
         statement=known.statement("tables", state.table_id),
         entries=known.entries(table=state.table_id),
     )
 
 
-def _names(edge: Edge, caller: Caller, state: TableState) -> dict[str, str]:
+def _names(connection: Connection, caller: Caller, state: TableState) -> dict[str, str]:
     seated = [seat.player for seat in state.seats.values() if caller.sees_partner(seat.partner)]
-    with edge.reads.snapshot() as connection:
-        rows = connection.execute(
-            "SELECT player_id::text, nickname FROM vault.names"
-            " WHERE network = %s AND player_id = ANY(%s::uuid[])",
-            [caller.network, seated],
-        ).fetchall()
+    rows = connection.execute(
+        "SELECT player_id::text, nickname FROM vault.names"
+        " WHERE network = %s AND player_id = ANY(%s::uuid[])",
+        [caller.network, seated],
+    ).fetchall()
     return dict(rows)
 
 
@@ -540,6 +549,9 @@ def _table(state: TableState, caller: Caller, names: dict[str, str]) -> dict[str
         "small_blind_minor": state.small_blind_minor,
         "big_blind_minor": state.big_blind_minor,
         "ante_minor": state.ante_minor,
+        "small_bet_minor": state.small_bet_minor,
+        "big_bet_minor": state.big_bet_minor,
+        "bring_in_minor": state.bring_in_minor,
         "min_buy_in_minor": state.min_buy_in_minor,
         "max_buy_in_minor": state.max_buy_in_minor,
         "jackpot": state.jackpot,

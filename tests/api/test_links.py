@@ -39,6 +39,7 @@ def played(module_dsn: str) -> Iterator[Room]:
             "chips_minor": chips,
             "ground": "technical-failure",
             "reason": "A hand was lost.",
+            "game_number": "LOST 9",
         }
         answer = room.post(f"/v1/tables/{game.table}/resync", lost, role="operator")
         assert answer.status_code == 202, answer.text
@@ -113,6 +114,21 @@ def test_every_link_can_be_followed_by_whom_it_was_given_to(
                 waiting.append(found)
         assert len(seen) < 2_000
     assert {"player", "statement", "hand", "table"} <= kinds
+
+
+def test_a_hand_that_was_lost_or_still_runs_is_not_linked(played: Room) -> None:
+    game = game_of(played)
+    path = f"/v1/tables/{game.table}"
+    table = played.get(path, role="auditor").json()
+    assert table["last_hand"] == "LOST 9"
+    [listed] = played.get("/v1/tables", role="auditor").json()["tables"]
+    resynced = played.get(listed["links"]["last_event"], role="auditor").json()
+    assert resynced["fields"]["game_number"] == "LOST 9"
+    begun = played.post(f"{path}/hands/RUNS%2010/begin", {}, role="game-server").json()
+    running = played.get(f"/v1/events/{begun['position']}", role="auditor").json()
+    assert running["fields"]["game_number"] == "RUNS 10"
+    for answer in (table, listed, resynced, running):
+        assert {"hand", "last_hand"}.isdisjoint(answer["links"])
 
 
 def test_a_figure_is_the_sum_of_the_entries_that_it_leads_to(played: Room) -> None:
