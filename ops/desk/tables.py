@@ -90,7 +90,7 @@ def _row(one: Mapping[str, Any]) -> Sequence[str]:
         *(table["name"], _game(table), _stakes(table), table["currency"]),
         f"{len(table['seats'])}/{table['size']}",
         *(_text(chips, table), hands, rake),
-        *(instant(table["last_started_at"])[5:16],),
+        *(instant(table["last_started_at"])[:16],),
     ]
 
 
@@ -106,8 +106,11 @@ def _game(table: Mapping[str, Any]) -> str:
 
 
 def _stakes(table: Mapping[str, Any]) -> str:
-    blinds = [table[name] for name in ("small_blind", "big_blind") if table[f"{name}_minor"]]
-    return "/".join(blinds) or str(table["ante"])
+    """Say what is bet: the blinds, or the limits of a game without them, and the ante."""
+    asked = ("small_blind", "big_blind") if table["big_blind_minor"] else ("small_bet", "big_bet")
+    ante = [f"ante {table['ante']}"] if table["ante_minor"] else []
+    bets = "/".join(table[name] for name in asked if table[f"{name}_minor"])
+    return " ".join(filter(None, [bets, *ante]))
 
 
 def _text(amount_minor: int, table: Mapping[str, Any]) -> str:

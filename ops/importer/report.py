@@ -105,6 +105,8 @@ class Report:
             yield f"Totals in {currency}: {', '.join(amounts)}."
         for currency, amount in sorted(self.put_in.items()):
             yield f"Money that came in, as inferred: {money.text(amount, currency)} {currency}."
+        for network in sorted(self.networks):
+            yield f"To look at it: CARDROOM_NETWORK={network} cardroom tables"
 
     def _told(self) -> str:
         counted = Counter({name: self.inferred[command] for command, name in _INFERRED.items()})

@@ -42,6 +42,9 @@ def story(postgres: Server) -> Iterator[Room]:
         riverboat = room.funded("Riverboat", 5000, partner="kerching")
         cardsharp = room.funded("Cardsharp", 5000, partner="another")
         etomo = room.opened("Etomo")
+        stud = {"game": "Stud", "bet_type": "FL", "size": 7, "ante_minor": 10}
+        no_blinds = {"small_blind_minor": 0, "big_blind_minor": 0, "max_buy_in_minor": None}
+        room.opened("Malva", **stud, **no_blinds, small_bet_minor=50, big_bet_minor=100)
         for seat, player in enumerate((riverboat, cardsharp), 1):
             room.seated(etomo, player, seat)
         assert room.hand(EXAMPLE).status_code == 201
@@ -214,7 +217,8 @@ def test_the_tables_are_listed_with_seats_and_chips(desk: Desk) -> None:
         "Tables · open",
         "table  game  stakes  seats  chips  hands  rake  last hand",
     ]
-    assert lines[2] == "Etomo  NL Holdem  0.25/0.50  EUR  2/6  39.95  0  0.00  05-01 20:15"
+    assert lines[2] == "Etomo  NL Holdem  0.25/0.50  EUR  2/6  39.95  0  0.00  2013-05-01 20:15"
+    assert lines[3] == "Malva  FL Stud  0.50/1.00 ante 0.10  EUR  0/7  0.00  0  0.00"
     one = shape(desk("tables", "Etomo"))
     assert one[0] == "Etomo · open · NL Holdem 0.25/0.50 · rulebook entraction"
     assert one[-1].endswith("Cardsharp  another  20.45")
