@@ -84,7 +84,7 @@ class Told(Answer):
     as_of: AsOfAnswer | None = Field(default=None, description="Absent when none was asked for.")
 
 
-def _asked(
+async def _asked(
     position: Position = None, recorded_at: RecordedAt = None, occurred_at: OccurredAt = None
 ) -> Asked:
     return known_by(position, recorded_at, occurred_at)
@@ -107,7 +107,7 @@ def known_by(
     return Asked(position, recorded_at, occurred_at)
 
 
-def _asked_of_states(asked: Annotated[Asked, Depends(_asked)]) -> Asked:
+async def _asked_of_states(asked: Annotated[Asked, Depends(_asked)]) -> Asked:
     if asked.occurred_at is not None:
         raise Problem(
             "as-of-not-kept",
@@ -118,7 +118,7 @@ def _asked_of_states(asked: Annotated[Asked, Depends(_asked)]) -> Asked:
     return asked
 
 
-def _asked_of_none(asked: Annotated[Asked, Depends(_asked)]) -> None:
+async def _asked_of_none(asked: Annotated[Asked, Depends(_asked)]) -> None:
     for name, value in asked._asdict().items():
         if value is not None:
             raise Problem("as-of-not-kept", "this answer is kept as it is now alone", field=name)

@@ -273,7 +273,7 @@ class _Needs:
     def __init__(self, scope: Scope | None) -> None:
         self._scope = scope
 
-    def __call__(self, request: Request, _: Annotated[Any, Depends(bearer)]) -> Caller:
+    async def __call__(self, request: Request, _: Annotated[Any, Depends(bearer)]) -> Caller:
         verifier: Verifier = request.app.state.edge.verifier
         caller = verifier.caller(request.scope["headers"], now())
         request.scope["caller"] = caller

@@ -121,7 +121,7 @@ class Instants(NamedTuple):
         return Between(before, then)
 
 
-def _instants(
+async def _instants(
     *,
     from_position: At = None,
     from_recorded_at: Instant = None,

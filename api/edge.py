@@ -4,6 +4,7 @@ from collections.abc import Callable, Container, Coroutine, Iterator, Mapping, S
 from datetime import datetime
 from functools import cached_property
 from typing import Annotated, Any, Final, NamedTuple, TypedDict
+from uuid import UUID
 
 import msgspec
 from fastapi import Depends, Request
@@ -278,7 +279,12 @@ def worded(content: Mapping[str, Any], currency: str | None = None) -> dict[str,
     return result
 
 
+_PLAIN: Final = frozenset({str, int, type(None), bool, datetime, UUID})
+
+
 def _worded(value: Any, currency: str | None) -> Any:
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, Mapping):
         return worded(value, currency)
     if isinstance(value, list | tuple):

@@ -186,7 +186,7 @@ class FindingDone(Done):
 # -- reading -------------------------------------------------------------------------------------
 
 
-def _filters(
+async def _filters(
     caller: Reading,
     *,
     table: Annotated[str | None, Query(max_length=LONGEST_ID)] = None,

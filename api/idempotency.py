@@ -15,7 +15,7 @@ _KEY: Final = re.compile(r"[\x21-\x7e]{1,128}")
 _DIGEST_DIGITS: Final = 32
 
 
-def idempotency_key(
+async def idempotency_key(
     key: Annotated[
         str | None,
         Header(

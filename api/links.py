@@ -5,8 +5,9 @@ player to his statement. They are relative URLs. Only those are given that the c
 follow; entries are linked as of the position of the answer, so that they add up to the figure.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Container
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode
 
@@ -51,16 +52,15 @@ class Known(NamedTuple):
 
     def entries(self, **filters: Any) -> Link:
         """Lead to entries: the filters are those of ``GET /v1/entries``, None left out."""
-        return Link(Scope.BOOKS_READ, f"/v1/entries?{self._query(filters)}")
+        return Link(Scope.BOOKS_READ, f"/v1/entries?{_query(self, **filters)}")
 
     def findings(self, **filters: Any) -> Link:
         """Lead to findings: the filters are those of ``GET /v1/findings``, None left out."""
-        return Link(Scope.FINDINGS_READ, f"/v1/findings?{self._query(filters)}", for_staff=True)
+        return Link(Scope.FINDINGS_READ, f"/v1/findings?{_query(self, **filters)}", for_staff=True)
 
     def statement(self, of: str, key: str, scope: Scope = Scope.BOOKS_READ) -> Link:
         """Lead to the statement of a player, partner, table, provider or account up to then."""
-        until = {"position_before": self.position + 1}
-        url = f"/v1/statements/{of}/{_part(key)}?{urlencode(until)}"
+        url = f"/v1/statements/{of}/{_part(key)}?position_before={self.position + 1}"
         # Tables and accounts of the house are of players of several partners.
         return Link(scope, url, for_staff=scope is Scope.BOOKS_READ)
 
@@ -72,17 +72,20 @@ class Known(NamedTuple):
         """Lead to a partner's statement."""
         return self.statement("partners", partner, Scope.BALANCES_READ)
 
-    def _query(self, filters: Mapping[str, Any]) -> str:
-        given = {name: value for name, value in filters.items() if value is not None}
-        given["position"] = self.position
-        if self.occurred_at is not None:
-            given["occurred_at"] = self.occurred_at
-        return urlencode(
-            {
-                name: written(value) if isinstance(value, datetime) else value
-                for name, value in given.items()
-            }
-        )
+
+# Of the rows of a page most lead to the same few accounts, tables and hands.
+@lru_cache(maxsize=4096)
+def _query(known: Known, **filters: Any) -> str:
+    given = {name: value for name, value in filters.items() if value is not None}
+    given["position"] = known.position
+    if known.occurred_at is not None:
+        given["occurred_at"] = known.occurred_at
+    return urlencode(
+        {
+            name: written(value) if isinstance(value, datetime) else value
+            for name, value in given.items()
+        }
+    )
 
 
 def written(instant: datetime) -> str:
@@ -172,6 +175,7 @@ def game_number_of(stream: str, request_id: str) -> str | None:
     return None
 
 
+@lru_cache(maxsize=4096)
 def _part(name: str) -> str:
     """Write a name as one part of a path, whatever it holds."""
     return quote(name, safe="")

@@ -14,7 +14,7 @@ from api.auth import Caller, Scope, needs
 from api.clock import now
 from api.edge import Answer, LedgerRoute, PlayerId, edge_of, respond
 from api.links import Known, Links
-from api.players import Player, player_of
+from api.players import Player, partner_of
 from api.positions import Paged, Reached
 from api.problems import Problem
 from api.reads import booked_hands
@@ -134,7 +134,7 @@ class DaysAnswer(Answer):
 @router.get("/players/{player}/bankroll", response_model=BankrollAnswer, summary="A player's money")
 def get_bankroll(request: Request, player: Player, caller: Balances, asked: AsOfAsked) -> Response:
     """Tell what a player has and owes, by the postings. The read is recorded."""
-    player_of(edge_of(request), caller, player)
+    partner_of(edge_of(request), caller, player)
     with reading(request, asked) as read:
         found = bankrolls.one(read.at, network=caller.network, player=UUID(player), known=read.past)
     _record(request, caller, "bankroll", player_stream(caller.network, player))
@@ -430,7 +430,7 @@ def _of_player(request: Request, caller: Caller, player: str | None) -> UUID | N
     if caller.partner is not None:
         if player is None:
             raise Problem("missing-field", "a partner names one of its players", field="player")
-        player_of(edge_of(request), caller, player)
+        partner_of(edge_of(request), caller, player)
     return UUID(player) if player is not None else None
 
 

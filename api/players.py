@@ -38,7 +38,7 @@ from ledger.players.commands import (
     ReinstatePlayer,
     SuspendPlayer,
 )
-from ledger.players.events import PlayerState, player_stream
+from ledger.players.events import PlayerRegistered, PlayerState, player_stream
 from ledger.players.standing import UnknownPlayer
 
 router = APIRouter(prefix="/v1/players", tags=["players"], route_class=LedgerRoute)
@@ -353,13 +353,27 @@ def player_of(edge: Edge, caller: Caller, player: str) -> tuple[PlayerState, int
     """
     state: PlayerState | None
     state, position = edge.reads.state(player_stream(caller.network, player))
-    if state is not None and not caller.sees_partner(state.partner):
-        raise Problem("not-your-player", "this partner has no such player", field="player")
-    if state is None:
-        if caller.partner is not None:
-            raise Problem("not-your-player", "this partner has no such player", field="player")
-        raise UnknownPlayer("No such player.", field="player")
+    _require_seen(caller, None if state is None else state.partner)
+    assert state is not None
     return state, position
+
+
+def partner_of(edge: Edge, caller: Caller, player: str) -> str:
+    """Return the partner of a player that the caller may see: he never changes.
+
+    Raises unknown-player; a partner's token is told the same of another partner's player.
+    """
+    began = edge.reads.first(player_stream(caller.network, player))
+    return _require_seen(caller, began.partner if isinstance(began, PlayerRegistered) else None)
+
+
+def _require_seen(caller: Caller, partner: str | None) -> str:
+    """Return a player's partner if the caller may see him; None is that of a player unknown."""
+    if partner is not None and caller.sees_partner(partner):
+        return partner
+    if caller.partner is not None:
+        raise Problem("not-your-player", "this partner has no such player", field="player")
+    raise UnknownPlayer("No such player.", field="player")
 
 
 async def require_own_player(request: Request, caller: Caller, player: str) -> None:
@@ -368,7 +382,7 @@ async def require_own_player(request: Request, caller: Caller, player: str) -> N
     A player never changes his partner: what is read here stays true.
     """
     if caller.partner is not None:
-        await run_in_threadpool(player_of, edge_of(request), caller, player)
+        await run_in_threadpool(partner_of, edge_of(request), caller, player)
 
 
 def _account(state: PlayerState) -> dict[str, Any]:

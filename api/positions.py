@@ -62,7 +62,7 @@ class Paging(NamedTuple):
     cursor: str | None
 
 
-def _paging(
+async def _paging(
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
     cursor: Annotated[
         str | None, Query(max_length=2000, description="The cursor of the page before.")

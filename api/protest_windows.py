@@ -14,7 +14,7 @@ from api.auth import Caller, Scope, needs
 from api.clock import now
 from api.edge import LedgerRoute, PlayerId, edge_of, respond, worded
 from api.hand_records import names_of
-from api.players import player_of
+from api.players import partner_of
 from api.positions import Paged, Reached
 from api.problems import Problem
 from api.rows import row_model
@@ -181,8 +181,7 @@ def _whose(request: Request, caller: Caller, player: str | None, partner: str | 
         partner = caller.partner
     if player is None:
         return Whose(caller.network, partner=partner)
-    state, _ = player_of(edge_of(request), caller, player)
-    if partner not in (None, state.partner):
+    if partner not in (None, partner_of(edge_of(request), caller, player)):
         raise Problem("invalid-value", "he is another partner's player", field="partner")
     return Whose(caller.network, player=UUID(player))
 

@@ -13,7 +13,9 @@ from sqlalchemy import exc
 
 from api.auth import Caller
 from api.problems import Problem
+from ledger import catalogue
 from ledger.application import RECONNECT_SECONDS, Ledger
+from ledger.core import Event
 from ledger.hands.events import hand_stream
 from projections import reading
 
@@ -59,7 +61,6 @@ class Reads:
     def snapshot(self) -> Iterator[Connection]:
         """Give a connection that sees one state of the database until the block ends."""
         with self._connection() as connection, connection.transaction():
-            connection.execute("SET TRANSACTION READ ONLY")
             yield connection
 
     @contextlib.contextmanager
@@ -83,6 +84,8 @@ class Reads:
 
     def _check(self, connection: Connection) -> None:
         """Find out whether a connection still lives; raises when it does not."""
+        if reading.is_quiet(connection):
+            return
         try:
             ConnectionPool.check_connection(connection)
         except Exception:
@@ -95,7 +98,7 @@ class Reads:
 
         The position is one at which the state is true, the latest known.
         """
-        with self.snapshot() as connection:
+        with self._connection() as connection:
             head = head_of(connection)
         try:
             state, version = self._ledger.load(stream)
@@ -103,13 +106,23 @@ class Reads:
             raise Problem("database-unavailable", "the database does not answer") from fault
         if not version:
             return None, head
-        with self.snapshot() as connection:
+        with self._connection() as connection:
             row = connection.execute(
                 "SELECT notification_id FROM journal.events"
                 " WHERE originator_id = %s AND originator_version = %s",
                 [stream, version],
             ).fetchone()
         return state, max(head, row[0] if row else 0)
+
+    def first(self, stream: str) -> Event | None:
+        """Read how a stream began, without folding the rest: a table's has an event per hand."""
+        with self._connection() as connection:
+            row = connection.execute(
+                "SELECT topic, state FROM journal.events"
+                " WHERE originator_id = %s AND originator_version = 1",
+                [stream],
+            ).fetchone()
+        return None if row is None else catalogue.decode(row[0], bytes(row[1]))
 
     def record(
         self, caller: Caller, what: str, subject: str, request_id: str, at: datetime
@@ -120,7 +133,7 @@ class Reads:
         """
         if caller.partner is not None:
             return
-        with self._connection() as connection, connection.transaction():
+        with self._connection() as connection:
             connection.execute(
                 "INSERT INTO audit.reads (read_at, actor, network, what, subject, request_id)"
                 " VALUES (%s, %s, %s, %s, %s, %s)",
@@ -148,6 +161,8 @@ def head_of(connection: Connection) -> int:
 
 
 def _configure(connection: Connection) -> None:
+    """Make single statements transactions of their own, and all others snapshots to read."""
+    connection.autocommit = True
     connection.isolation_level = IsolationLevel.REPEATABLE_READ
+    connection.read_only = True
     connection.execute(f"SET statement_timeout = '{STATEMENT_TIMEOUT}'")
-    connection.commit()

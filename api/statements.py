@@ -16,7 +16,7 @@ from api.clock import now
 from api.edge import LedgerRoute, Slug, edge_of, respond
 from api.entries import RENAMED, EntryRow, entry, player_of_account
 from api.links import LINKS, Known
-from api.players import Player, player_of
+from api.players import Player, partner_of
 from api.positions import Paged, Paging, Reached
 from api.problems import Problem
 from api.rows import shown
@@ -111,7 +111,7 @@ class StatementRow(EntryRow):
 _COLUMNS: Final = ("row", *(name for name in csv.columns_of(StatementRow) if name != "row"))
 
 
-def _period(
+async def _period(
     *,
     position_from: At = None,
     position_before: At = None,
@@ -152,7 +152,9 @@ class Asking(NamedTuple):
     as_of: Asked
 
 
-def _asking(paging: Paged, period: Annotated[Period, Depends(_period)], as_of: AsOfAsked) -> Asking:
+async def _asking(
+    paging: Paged, period: Annotated[Period, Depends(_period)], as_of: AsOfAsked
+) -> Asking:
     if as_of.occurred_at is not None:
         raise Problem(
             "as-of-not-kept",
@@ -181,7 +183,7 @@ def get_statement_of_player(
     recorded. The cursor pins the position. CSV has the opening balances, all lines, and the
     closing balances with the sums. The read is recorded.
     """
-    player_of(edge_of(request), caller, player)
+    partner_of(edge_of(request), caller, player)
     subject = Subject(caller.network, player=UUID(player))
     return _answer(request, caller, asking, subject, player_stream(caller.network, player))
 
@@ -216,8 +218,7 @@ def get_statement_of_table(
     """Tell the chips of each player at a table, its pot, and every line that moved them."""
     _require_staff(caller)
     of = table_stream(caller.network, id_of(table))
-    state, _ = edge_of(request).reads.state(of)
-    if state is None:
+    if edge_of(request).reads.first(of) is None:
         raise UnknownTable("No such table.", field="table")
     return _answer(request, caller, asking, Subject(caller.network, table_id=id_of(table)), of)
 

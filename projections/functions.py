@@ -24,6 +24,15 @@ ENTRIES_APART: Final = 50_000
 Otherwise an account's own entries are added up.
 """
 
+LATER_BLOCKS: Final = 64
+"""Blocks in which an account's entries of later are looked for, to be taken off its balance.
+
+Where more blocks hold some, as when much is backdated, all entries between them are looked at.
+"""
+
+FEW_ACCOUNTS: Final = 50
+"""Accounts of which entries are looked for one account after the other."""
+
 
 class Function(NamedTuple):
     """A function: its arguments and result as they are declared, its body, what it answers.
@@ -185,9 +194,11 @@ COMPONENTS_AS_OF: Final = Function(
     f"The view components, {_MEANING}.",
 )
 
-# Entries before some position all happened by then, those after another all later. Between the two
-# an account's entries are looked through; before them its running balance is what they add up to.
-# How many accounts are asked for decides how: no plan is made for all cases.
+# Entries before some position all happened by then, those after another all later. At the second an
+# account's running balance is what it held, but for what lies before and happened later: that is
+# in the blocks that hold such entries, and is taken off. Where they are many, the entries between
+# the two are looked through instead; before them its running balance is what they add up to. How
+# many accounts are asked for decides how: no plan is made for all cases.
 ACCOUNTS_AS_OF: Final = Function(
     "accounts_as_of",
     f"{_INSTANT}, accounts integer[] DEFAULT NULL",
@@ -200,20 +211,50 @@ DECLARE
     this_day constant date := (occurred_until AT TIME ZONE 'UTC')::date;
     open_from bigint := upto + 1;
     open_to bigint := upto;
+    later integer[] := '{{}}';
+    late_account integer[] := '{{}}';
+    late_minor numeric[] := '{{}}';
     alone integer[] := '{{}}';
 BEGIN
     IF occurred_until IS NOT NULL THEN
-        SELECT block::bigint * {block} INTO open_from FROM book.blocks
-         WHERE block >= (SELECT min(first_position) FROM book.days
-                          WHERE occurred_day >= this_day) / {block}
-           AND last_occurred_at > occurred_until ORDER BY block LIMIT 1;
         SELECT block::bigint * {block} + {block} - 1 INTO open_to FROM book.blocks
          WHERE block <= (SELECT max(last_position) FROM book.days
                           WHERE occurred_day <= this_day) / {block}
            AND first_occurred_at <= occurred_until ORDER BY block DESC LIMIT 1;
-        open_from := least(coalesce(open_from, upto + 1), upto + 1);
         open_to := least(coalesce(open_to, 0), upto);
-        IF open_to - open_from > {apart} THEN
+        later := ARRAY(
+            SELECT block FROM book.blocks
+             WHERE block BETWEEN (SELECT min(first_position) FROM book.days
+                                   WHERE occurred_day >= this_day) / {block}
+                             AND open_to / {block}
+               AND last_occurred_at > occurred_until ORDER BY block LIMIT {later_blocks} + 1);
+        open_from := least(coalesce(later[1]::bigint * {block}, upto + 1), open_to + 1);
+        IF cardinality(later) <= {later_blocks} THEN
+            open_from := open_to + 1;
+            IF cardinality(accounts) <= {few_accounts} THEN
+                SELECT array_agg(account), array_agg(amount) INTO late_account, late_minor
+                  FROM (SELECT asked.account, sum(e.amount_minor) AS amount
+                          FROM unnest(accounts) AS asked (account)
+                         CROSS JOIN unnest(later) AS block
+                         CROSS JOIN LATERAL (
+                            SELECT amount_minor FROM book.lines l
+                             WHERE l.account = asked.account
+                               AND position BETWEEN block::bigint * {block}
+                                   AND least(block::bigint * {block} + {block} - 1, open_to)
+                               AND occurred_at > occurred_until OFFSET 0) AS e
+                         GROUP BY asked.account) AS summed;
+            ELSE
+                SELECT array_agg(account), array_agg(amount) INTO late_account, late_minor
+                  FROM (SELECT e.account, sum(e.amount_minor) AS amount
+                          FROM unnest(later) AS block
+                         CROSS JOIN LATERAL (
+                            SELECT account, amount_minor FROM book.lines
+                             WHERE position BETWEEN block::bigint * {block}
+                                   AND least(block::bigint * {block} + {block} - 1, open_to)
+                               AND occurred_at > occurred_until OFFSET 0) AS e
+                         GROUP BY e.account) AS summed;
+            END IF;
+        ELSIF open_to - open_from > {apart} THEN
             alone := ARRAY(
                 SELECT account FROM book.accounts a
                  WHERE player IS NULL AND table_id IS NULL
@@ -226,14 +267,16 @@ BEGIN
     RETURN QUERY
     SELECT a.account, a.code, a.currency, a.network, a.component, a.side, a.partner, a.player,
            a.table_id, a.component_id,
-           (CASE WHEN a.side IN {debit_sides} THEN 1 ELSE -1 END
-             * (coalesce(before.held, 0) + coalesce(open.held, 0)))::bigint,
+           (CASE WHEN a.side IN {debit_sides} THEN 1 ELSE -1 END * (coalesce(before.held, 0)
+             - coalesce(late.held, 0) + coalesce(open.held, 0)))::bigint,
            a.first_position
       FROM book.accounts a
       LEFT JOIN LATERAL (
         SELECT e.balance_minor AS held FROM book.lines e
          WHERE e.account = a.account AND e.position < open_from
          ORDER BY e.position DESC, e.line DESC LIMIT 1) AS before ON true
+      LEFT JOIN unnest(late_account, late_minor) AS late (account, held)
+        ON late.account = a.account
       LEFT JOIN (
         SELECT e.account, sum(e.amount_minor) AS held FROM book.lines e
          WHERE occurred_until IS NOT NULL
@@ -241,7 +284,10 @@ BEGIN
            AND (accounts IS NULL OR e.account = ANY (accounts)) AND e.account <> ALL (alone)
          GROUP BY e.account) AS open ON open.account = a.account
      WHERE a.first_position <= upto AND (accounts IS NULL OR a.account = ANY (accounts))
-       AND a.account <> ALL (alone) AND coalesce(before.held, open.held) IS NOT NULL;
+       AND a.account <> ALL (alone) AND coalesce(before.held, open.held) IS NOT NULL
+       AND (late.account IS NULL OR EXISTS (
+             SELECT FROM book.lines e WHERE e.account = a.account AND e.position <= open_to
+                AND e.occurred_at <= occurred_until));
     IF cardinality(alone) > 0 THEN
         RETURN QUERY
         SELECT a.account, a.code, a.currency, a.network, a.component, a.side, a.partner, a.player,
@@ -425,7 +471,13 @@ JACKPOT_HITS_AS_OF: Final = Function(
     " occurred_until (NULL: whenever), what had become of them by then.",
 )
 
-_CONSTANTS: Final = {**PLACEHOLDERS, "block": str(BLOCK), "apart": str(ENTRIES_APART)}
+_CONSTANTS: Final = {
+    **PLACEHOLDERS,
+    "block": str(BLOCK),
+    "apart": str(ENTRIES_APART),
+    "later_blocks": str(LATER_BLOCKS),
+    "few_accounts": str(FEW_ACCOUNTS),
+}
 
 FUNCTIONS: Final = (
     POSITION_AT,

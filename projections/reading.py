@@ -1,5 +1,6 @@
 """Reading the book: every answer from one snapshot, which has a position."""
 
+import select
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -43,14 +44,35 @@ class NotProjectedError(RuntimeError):
 
 def engine(dsn: str, *, pool_size: int = 5) -> sa.Engine:
     """Make a pool of reading connections."""
-    return sa.create_engine(
+    made = sa.create_engine(
         "postgresql+psycopg://",
         creator=lambda: _connect(dsn),
         pool_size=pool_size,
         max_overflow=0,
-        pool_pre_ping=True,
         isolation_level="REPEATABLE READ",
     )
+    sa.event.listen(made, "checkout", _refuse_ended)
+    return made
+
+
+def is_quiet(connection: psycopg.Connection[Any]) -> bool:
+    """Tell, without asking the server, that nothing has come over an idle connection.
+
+    A server that ends a connection says so or closes it: then there is something to be read.
+    """
+    idle = select.poll()
+    idle.register(connection.fileno(), select.POLLIN)
+    return not idle.poll(0)
+
+
+def _refuse_ended(connection: Any, *_: object) -> None:
+    """Have the pool replace a connection that has ended, and all that were made before it."""
+    try:
+        if not is_quiet(connection):
+            connection.execute("")
+            connection.rollback()
+    except psycopg.Error as error:
+        raise sa.exc.InvalidatePoolError("a connection has ended") from error
 
 
 def _connect(dsn: str) -> psycopg.Connection[Any]:
@@ -90,6 +112,10 @@ def wait_for(source: sa.Engine, wanted: int, timeout_seconds: float) -> bool:
     return False
 
 
-def rows(at: Snapshot, statement: sa.Select[Any]) -> list[Row]:
-    """Run a statement and return its rows as mappings."""
-    return [dict(row._mapping) for row in at.connection.execute(statement)]
+def rows(
+    at: Snapshot, statement: sa.Select[Any] | sa.TextClause, asked: Mapping[str, Any] | None = None
+) -> list[Row]:
+    """Run a statement and return its rows as mappings; ``asked`` are a text's parameters."""
+    found = at.connection.execute(statement, asked)
+    names = tuple(found.keys())
+    return [dict(zip(names, row, strict=True)) for row in found.all()]

@@ -215,14 +215,8 @@ class Bench:
             quiet = questions.timed(port, token, about, times, seed=1)
         with self.told("the same while hands are posted"), self.posting(serving, room):
             beside = questions.timed(port, token, about, times, seed=2)
-        report = self.report
-        report.add("entries on the books", self.entries(room), "")
-        for calm, busy in zip(quiet, beside, strict=True):
-            name = calm.kind.name
-            report.add(f"{name}, p50", calm.at(0.5), "ms")
-            report.add(f"{name}, p99 while {BESIDE:,} hands/s are posted", busy.at(0.99), "ms")
-            report.ask(f"{name}, p99", calm.at(0.99), unit="ms", below=calm.kind.below_ms)
-            report.ask(f"{name}, p99 busy / quiet", busy.at(0.99) / calm.at(0.99), below=2)
+        self.report.add("entries on the books", self.entries(room), "")
+        questions.tell(self.report, quiet, beside, BESIDE)
 
     def rebuild(self, serving: Serving, room: Room) -> None:
         """Build the projections anew, with nothing else going on and while hands are posted."""

@@ -39,6 +39,8 @@ _EVENTS = sa.table(
 _KEY = (int, int)
 _MICROSECOND: Final = timedelta(microseconds=1)
 FIRST: Final = datetime.min.replace(tzinfo=UTC)
+_LAST_LINE: Final = 2**15 - 1
+"""No event has as many: a key that comes after all lines of its position."""
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
 
 GROUNDED: Final = tuple(
@@ -91,6 +93,12 @@ class Window(NamedTuple):
     def after(self, key: Key) -> "Window":
         """Return what is left of the window after a key."""
         return self._replace(below=key) if self.newest_first else self._replace(above=key)
+
+    @property
+    def positions(self) -> tuple[int, int]:
+        """The first and the last position that may have a key in it."""
+        (first, _), (last, line) = self.above, self.below
+        return first, last if line > 0 else last - 1
 
     def of_block(self, block: int) -> "Window":
         """Return the part of the window that is in a block.
@@ -169,19 +177,23 @@ def window_of(at: Snapshot, filters: Filters, pinned: int, *, newest_first: bool
             found = found.where(days.occurred_day <= filters.occurred_before.astimezone(UTC).date())
         lowest, highest = at.connection.execute(found).one()
         first, last = max(first, lowest or 1), min(last, highest or 0)
-        blocks = sa.select(sa.func.min(_BLOCKS.block), sa.func.max(_BLOCKS.block)).where(
-            _BLOCKS.block.between(first // BLOCK, last // BLOCK), *_in_time(filters, _BLOCKS.block)
-        )
-        lowest, highest = at.connection.execute(blocks).one()
-        if lowest is None:
-            return Window((1, -1), (1, -1), newest_first)
-        first, last = max(first, lowest * BLOCK), min(last, highest * BLOCK + BLOCK - 1)
-    return Window((first, -1), (last + 1, -1), newest_first)
+    window = Window((first, -1), (last + 1, -1), newest_first)
+    return _in_its_time(at, filters, window)
 
 
-def asked_of_lines(at: Snapshot, filters: Filters, window: Window) -> list[sa.ColumnElement[bool]]:
-    """Return what the filters ask of the lines in a window, whatever their accounts."""
-    return [*_within(window), *_of_entry(at, filters)]
+def _in_its_time(at: Snapshot, filters: Filters, window: Window) -> Window:
+    """Return the window between the first and the last block in it that have the asked time."""
+    if filters.occurred_from is None and filters.occurred_before is None:
+        return window
+    first, last = window.positions
+    blocks = sa.select(sa.func.min(_BLOCKS.block), sa.func.max(_BLOCKS.block)).where(
+        _BLOCKS.block.between(first // BLOCK, last // BLOCK), *_in_time(filters, _BLOCKS.block)
+    )
+    lowest, highest = at.connection.execute(blocks).one()
+    if lowest is None:
+        return window._replace(above=window.below)
+    above, below = (lowest * BLOCK, -1), (highest * BLOCK + BLOCK, -1)
+    return window._replace(above=max(window.above, above), below=min(window.below, below))
 
 
 def recorded_before(at: Snapshot, instant: datetime) -> int:
@@ -241,28 +253,104 @@ def _of_accounts(
     at: Snapshot, filters: Filters, accounts: Sequence[int], window: Window, limit: int
 ) -> tuple[list[Key], Key | None]:
     """Merge the newest, or oldest, entries of each account."""
-    further = _of_entry(at, filters)
-    looked_at = LOOKED_AT if further else limit + 1
-    each = sa.func.unnest(_array(accounts, sa.Integer)).table_valued("number").render_derived()
-    merged = (
-        sa.select(_LINES.position, _LINES.line, sa.and_(sa.true(), *further).label("passes"))
-        .where(_LINES.account == each.c.number, *_within(window))
-        .order_by(_order(window)[0])
-        # The index has the positions in order, and no lines: all lines of the last one are taken.
-        .fetch(looked_at, with_ties=True)
-        .lateral("merged")
+    further = of_entry(at, filters)
+    passed: list[Key] = []
+    # Most lines of a period pass, few of a kind: a page looks on before it is answered short.
+    few = min(limit + 1, LOOKED_AT)
+    for looked_at in (few, few, LOOKED_AT) if further else (limit + 1,):
+        near = nearest(at, accounts, window, looked_at)
+        passed += _of_these(at, near, further, window)
+        if len(passed) > limit:
+            return _cut(passed, limit)
+        if len(near) < looked_at:
+            return passed, None
+        edge = (near[-1].position, -1 if window.newest_first else _LAST_LINE)
+        window = _in_its_time(at, filters, window.after(edge))
+        if window.above >= window.below:
+            return passed, None
+    return passed, edge
+
+
+class Place(NamedTuple):
+    """Where an account has entries."""
+
+    account: int
+    position: int
+
+
+def nearest(at: Snapshot, accounts: Sequence[int], window: Window, most: int) -> list[Place]:
+    """Return the first places of the accounts' entries in a window, and all at the last of those.
+
+    They are read off the index alone: an account's entries lie far apart, and of those of several
+    accounts few are the first.
+    """
+    asked = _asked_near(accounts, window, most)
+    found = at.connection.execute(_NEAREST[window.newest_first], asked).all()
+    return [Place(account, position) for account, position in found]
+
+
+def count_nearest(at: Snapshot, accounts: Sequence[int], window: Window, most: int) -> int:
+    """Count the accounts' entries in a window, those beyond so many left aside."""
+    asked = _asked_near(accounts, window, most)
+    return int(at.connection.execute(_COUNTED, asked).scalar_one())
+
+
+def _asked_near(accounts: Sequence[int], window: Window, most: int) -> dict[str, Any]:
+    first, last = window.positions
+    return {"accounts": list(accounts), "first": first, "last": last, "most": most}
+
+
+# What is asked most is written out: putting a statement together takes longer than it runs.
+_NEAR: Final = """
+SELECT near.account, near.position
+  FROM unnest(CAST(:accounts AS integer[])) AS asked (account)
+ CROSS JOIN LATERAL (
+    SELECT account, position FROM book.lines
+     WHERE account = asked.account
+       AND position BETWEEN CAST(:first AS bigint) AND CAST(:last AS bigint)
+     ORDER BY position {order} LIMIT CAST(:most AS bigint)) AS near
+"""
+_NEAREST: Final = {
+    newest_first: sa.text(
+        _NEAR.format(order=order)
+        + f"ORDER BY position {order} FETCH FIRST CAST(:most AS bigint) ROWS WITH TIES"
     )
-    statement = (
-        sa.select(merged.c.position, merged.c.line, merged.c.passes)
-        .select_from(each.join(merged, sa.true()))
-        .order_by(*_order(window, merged.c))
-        .limit(looked_at)
+    for newest_first, order in ((False, "ASC"), (True, "DESC"))
+}
+_COUNTED: Final = sa.text(
+    f"SELECT count(*) FROM ({_NEAR.format(order='ASC')} LIMIT CAST(:most AS bigint)) AS near"  # noqa: S608
+)
+
+
+def at_places(places: Sequence[Place], *columns: Any) -> sa.Select[Any]:
+    """Select columns of the lines at some places, one place after the other."""
+    distinct = dict.fromkeys(places)
+    wanted = (
+        sa.func.unnest(
+            _array([one.account for one in distinct], sa.Integer),
+            _array([one.position for one in distinct], sa.BigInteger),
+        )
+        .table_valued("account", "position")
+        .render_derived("wanted")
     )
+    of_place = (_LINES.account == wanted.c.account, _LINES.position == wanted.c.position)
+    # OFFSET keeps it so, whatever the planner believes.
+    each = sa.select(*columns).where(*of_place).offset(sa.literal_column("0")).lateral("each")
+    return sa.select(each).select_from(wanted.join(each, sa.true()))
+
+
+def _of_these(
+    at: Snapshot,
+    places: Sequence[Place],
+    further: Sequence[sa.ColumnElement[bool]],
+    window: Window,
+) -> list[Key]:
+    """Return the keys of the lines at some places that are in a window and pass, in order."""
+    passes = sa.and_(*_within(window), *further).label("passes")
+    statement = at_places(places, _LINES.position, _LINES.line, passes)
     found = at.connection.execute(statement).all()
-    passed = [(position, line) for position, line, passes in found if passes]
-    if len(passed) > limit:
-        return _cut(passed, limit)
-    return passed, (found[-1][0], found[-1][1]) if len(found) == looked_at else None
+    keys = [(position, line) for position, line, passes in found if passes]
+    return sorted(keys, reverse=window.newest_first)
 
 
 def _accounts(at: Snapshot, filters: Filters) -> list[int]:
@@ -365,7 +453,7 @@ def _one_of(column: sa.ColumnElement[int], kinds: Sequence[int]) -> sa.ColumnEle
 
 def _lines(at: Snapshot, filters: Filters) -> sa.Select[int, int]:
     """Select the keys of the entries that pass all filters."""
-    statement = sa.select(_LINES.position, _LINES.line).where(*_of_entry(at, filters))
+    statement = sa.select(_LINES.position, _LINES.line).where(*of_entry(at, filters))
     asked = [
         column == value
         for column, value in (
@@ -404,7 +492,7 @@ def _of_account(filters: Filters) -> list[sa.ColumnElement[bool]]:
     return conditions
 
 
-def _of_entry(at: Snapshot, filters: Filters) -> list[sa.ColumnElement[bool]]:
+def of_entry(at: Snapshot, filters: Filters) -> list[sa.ColumnElement[bool]]:
     """Return what the filters ask of an entry itself."""
     asked: list[sa.ColumnElement[bool]] = []
     kinds = _kinds(at, filters)
@@ -450,7 +538,7 @@ def _in_order(
 
 def _run(at: Snapshot, statement: sa.Select[int, int], window: Window, limit: int) -> list[Key]:
     statement = statement.where(*_within(window)).order_by(*_order(window)).limit(limit)
-    return [(row[0], row[1]) for row in at.connection.execute(statement)]
+    return [(row[0], row[1]) for row in at.connection.execute(statement).all()]
 
 
 def _cut(found: list[Key], limit: int) -> tuple[list[Key], Key | None]:
@@ -461,26 +549,22 @@ def full(at: Snapshot, keys: Sequence[Key], *, newest_first: bool) -> list[Row]:
     """Return the entries of these keys with everything that is known of them."""
     if not keys:
         return []
-    view = BOOK["entries"]
-    wanted = (
-        sa.func.unnest(
-            _array([position for position, _ in keys], sa.BigInteger),
-            _array([line for _, line in keys], sa.SmallInteger),
-        )
-        .table_valued("position", "line")
-        .render_derived("wanted")
-    )
-    window = Window((0, 0), (0, 0), newest_first)
-    return rows(
-        at,
-        sa.select(view)
-        .join_from(
-            wanted,
-            view,
-            sa.and_(view.c.position == wanted.c.position, view.c.line == wanted.c.line),
-        )
-        .order_by(*_order(window, view.c)),
-    )
+    asked = {"positions": [key[0] for key in keys], "lines": [key[1] for key in keys]}
+    return rows(at, _FULL[newest_first], asked)
+
+
+# One by one, as their keys are known: joined, the planner would read all accounts for them.
+_FULL: Final = {
+    newest_first: sa.text(f"""
+SELECT entry.*
+  FROM unnest(CAST(:positions AS bigint[]), CAST(:lines AS smallint[])) AS asked (position, line)
+ CROSS JOIN LATERAL (
+    SELECT {", ".join(BOOK["entries"].c.keys())} FROM book.entries
+     WHERE position = asked.position AND line = asked.line LIMIT 1) AS entry
+ ORDER BY entry.position {order}, entry.line {order}
+""")  # noqa: S608
+    for newest_first, order in ((False, "ASC"), (True, "DESC"))
+}
 
 
 def _array(values: Sequence[int], kind: Any) -> sa.ColumnElement[Any]:

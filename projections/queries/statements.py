@@ -9,6 +9,7 @@ occurred time, it is what the lines of the period make of the opening balance.
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -22,8 +23,9 @@ from projections.queries.entries import MOST_ACCOUNTS, Filters, Key, Window
 from projections.reading import BOOK, Row, Snapshot, rows
 from projections.views import DEBIT_SIDES
 
-SUMMED: Final = 5_000
-"""Lines that are summed for the first page; of more, the last page has the totals."""
+SUMMED: Final = 500
+"""Lines that are summed for the first page, as many as the longest page has; of more, the last page
+has the totals."""
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 _KEY: Final = (int, int, dict)
@@ -124,7 +126,8 @@ def page(
     sums = _add_up(before, lines)
     accounts, totals = None, None
     if cursor is None:
-        accounts = book.listed(_summed(at, book.numbers, filters, window))
+        in_all = _sums_of(lines) if end is None else _summed(at, book.numbers, filters, window)
+        accounts = book.listed(in_all)
     if end is None:
         totals = [_total(currency, *sums[currency]) for currency in sorted(sums)]
     onward = None
@@ -216,9 +219,14 @@ class _Book:
         self.opening = opening
         self.closing = closing
 
+    @cached_property
+    def _opened(self) -> dict[int, int]:
+        """What the accounts held when the period began."""
+        return _balances(self._at, self.numbers, self.opening)
+
     def listed(self, sums: Mapping[int, tuple[int, int, int]] | None) -> list[Row]:
         """Return the accounts that held something, or changed, with what they held."""
-        opening = _balances(self._at, self.numbers, self.opening)
+        opening = self._opened
         closing = _balances(self._at, self.numbers, self.closing)
         listed: list[Row] = []
         for number in sorted(opening.keys() | closing.keys()):
@@ -242,7 +250,7 @@ class _Book:
     def run(self, lines: Sequence[Row], after: Key | None) -> list[Row]:
         """Let the balances of a page's lines go on from those before it."""
         numbers = sorted({row["account"] for row in lines})
-        held = defaultdict(int, _balances(self._at, numbers, self.opening))
+        held = defaultdict(int, self._opened)
         if after is not None:
             for number, change in self._changed(numbers, after).items():
                 held[number] += change
@@ -289,35 +297,43 @@ def _balances(at: Snapshot, numbers: Sequence[int], known: AsOf) -> dict[int, in
     return {number: balance for number, balance in at.connection.execute(statement)}
 
 
+def _sums_of(lines: Sequence[Row]) -> dict[int, tuple[int, int, int]]:
+    """Return lines, debits and credits of each account of a period that one page holds."""
+    sums: dict[int, tuple[int, int, int]] = {}
+    for row in lines:
+        count, debit, credit = sums.get(row["account"], (0, 0, 0))
+        sums[row["account"]] = count + 1, debit + row["debit_minor"], credit + row["credit_minor"]
+    return sums
+
+
 def _summed(
     at: Snapshot, numbers: Sequence[int], filters: Filters, window: Window
 ) -> dict[int, tuple[int, int, int]] | None:
-    """Return lines, debits and credits of each account; None when there are too many to sum."""
+    """Return lines, debits and credits of each account; None when there are too many to sum.
+
+    All lines between the ends are counted, those too that did not happen in the period.
+    """
     if window.above >= window.below:
         return {}
-    within = entries.asked_of_lines(at, filters, window)
-    each = sa.func.unnest(_array(numbers)).table_valued("number").render_derived("each")
-    some = (
-        sa.select(_LINES.account, _LINES.amount_minor)
-        .where(_LINES.account == each.c.number, *within)
-        .limit(SUMMED + 1)
-        .lateral("some")
+    if entries.count_nearest(at, numbers, window, SUMMED + 1) > SUMMED:
+        return None
+    places = entries.nearest(at, numbers, window, SUMMED)
+    if not places:
+        return {}
+    passes = sa.and_(sa.true(), *entries.of_entry(at, filters)).label("passes")
+    some = entries.at_places(places, _LINES.account, _LINES.amount_minor, passes).subquery("some")
+    amount = some.c.amount_minor
+    statement = (
+        sa.select(
+            some.c.account,
+            sa.func.count(),
+            sa.cast(sa.func.sum(sa.func.greatest(amount, 0)), sa.BigInteger),
+            sa.cast(sa.func.sum(sa.func.greatest(-amount, 0)), sa.BigInteger),
+        )
+        .where(some.c.passes)
+        .group_by(some.c.account)
     )
-    lines = (
-        sa.select(some.c.account, some.c.amount_minor)
-        .select_from(each.join(some, sa.true()))
-        .limit(SUMMED + 1)
-        .subquery("lines")
-    )
-    amount = lines.c.amount_minor
-    statement = sa.select(
-        lines.c.account,
-        sa.func.count(),
-        sa.cast(sa.func.sum(sa.func.greatest(amount, 0)), sa.BigInteger),
-        sa.cast(sa.func.sum(sa.func.greatest(-amount, 0)), sa.BigInteger),
-    ).group_by(lines.c.account)
-    found = {row[0]: (row[1], row[2], row[3]) for row in at.connection.execute(statement)}
-    return found if sum(count for count, _, _ in found.values()) <= SUMMED else None
+    return {row[0]: (row[1], row[2], row[3]) for row in at.connection.execute(statement)}
 
 
 def _add_up(before: Sums, lines: Sequence[Row]) -> Sums:

@@ -1,7 +1,7 @@
 """Any figure as of any instant: what the events up to it add up to, and it stays so."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from ledger.core import Posting
 from ledger.players.events import PlayerRegistered
 from projections import as_of, generations, reading, rebuild
 from projections.as_of import AsOf
-from projections.functions import ENTRIES_APART, FUNCTIONS
+from projections.functions import ENTRIES_APART, FEW_ACCOUNTS, FUNCTIONS, LATER_BLOCKS
 from projections.queries import bankrolls, client_funds, jackpots, trial_balance
 from projections.reading import BOOK, Snapshot
 from tests.conftest import Server, create_database
@@ -141,6 +141,15 @@ def answered(at: Snapshot, known: AsOf | None) -> dict[str, Any]:
             for row in purses
         },
     }
+
+
+def of_accounts(at: Snapshot, known: AsOf, named: Container[Any]) -> dict[Any, int]:
+    """Ask for what some accounts held, by their numbers."""
+    every = reading.rows(at, sa.select(BOOK["accounts"]))
+    numbers = [row["account"] for row in every if (row["code"], row["currency"]) in named]
+    asked = as_of.view("accounts", known, sa.cast(numbers, sa.ARRAY(sa.Integer)))
+    found = reading.rows(at, sa.select(asked))
+    return {(row["code"], row["currency"]): row["balance_minor"] for row in found}
 
 
 class Books(NamedTuple):
@@ -267,20 +276,32 @@ def test_a_players_money_as_of_an_instant_is_his_part_of_everybodys(growing: Boo
                 assert in_play == sum(row["chips_minor"] for row in money.purses)
 
 
-def test_accounts_that_are_alone_in_their_component_are_the_same_by_its_sums(
-    growing: Books,
+ONE_BY_ONE = f"<= {FEW_ACCOUNTS} THEN"
+LATER = f"<= {LATER_BLOCKS} THEN"
+ALONE = f"> {ENTRIES_APART} THEN"
+
+
+@pytest.mark.parametrize("otherwise", [(ONE_BY_ONE,), (LATER,), (LATER, ALONE)])
+def test_accounts_are_the_same_however_what_happened_later_is_left_out(
+    growing: Books, otherwise: Sequence[str]
 ) -> None:
     told = Told(growing.dsn)
     with psycopg.connect(growing.dsn) as connection:
         (made,) = connection.execute(
             "SELECT pg_get_functiondef('book.accounts_as_of'::regproc)"
         ).fetchone() or ("",)
-        assert f"> {ENTRIES_APART} THEN" in made
+    for condition in otherwise:
+        assert made.count(condition) == 1
+        made = made.replace(condition, "> 0 THEN" if condition is ALONE else "< 0 THEN")
     with reading.engine(growing.dsn).connect() as connection:
-        connection.exec_driver_sql(made.replace(f"> {ENTRIES_APART} THEN", "> 0 THEN"))
+        connection.exec_driver_sql(made)
         at = Snapshot(connection, told.lines[-1].position)
-        for known in instants(Random(6), told, 20):
-            assert answered(at, known)["accounts"] == expected(told, known)["accounts"], known
+        random = Random(6)
+        for known in instants(random, told, 20):
+            held = expected(told, known)["accounts"]
+            assert answered(at, known)["accounts"] == held, known
+            for named in (held, dict.fromkeys(random.sample(sorted(held), min(3, len(held))))):
+                assert of_accounts(at, known, named) == {one: held[one] for one in named}, known
 
 
 def test_another_generation_gives_the_same_answers(growing: Books) -> None:

@@ -62,7 +62,7 @@ def lines_of(at: Snapshot, keys: Sequence[entries.Key]) -> list[Line]:
     if not keys:
         return []
     asked = {"positions": [key[0] for key in keys], "lines": [key[1] for key in keys]}
-    return [Line(*row) for row in at.connection.execute(_LINES, asked)]
+    return [Line(*row) for row in at.connection.execute(_LINES, asked).all()]
 
 
 _LINES: Final = sa.text("""
