@@ -16,7 +16,6 @@ from rich.progress import Progress as Bar
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from ops import database
-from ops import settings as configuration
 from projections import anchors
 from projections.anchors import Anchor
 from projections.check.books import Progress, check
@@ -45,7 +44,7 @@ def check_books(
     noted = [anchor for given in against for anchor in noted_in(given)]
     # Millions of small objects come and go, none of them in a cycle.
     gc.set_threshold(100_000, 50, 50)
-    with database.database(configuration.load()) as found:
+    with database.installed() as found:
         try:
             report, seconds = _checked(found.application, noted)
         except StaleGenerationError as error:
@@ -63,7 +62,7 @@ def check_books(
 def print_anchors() -> None:
     """Print the digests of now, to be kept outside and given to 'cardroom check --against'."""
     with (
-        database.database(configuration.load()) as found,
+        database.installed() as found,
         psycopg.connect(found.application) as connection,
     ):
         print(*anchors.newest(connection), sep="\n")

@@ -4,7 +4,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from ops.embedded import APPLICATION, OWNER, AlreadyRunning, EmbeddedPostgres, home_in
+from ops import settings as configuration
+from ops.embedded import (
+    APPLICATION,
+    OWNER,
+    AlreadyRunning,
+    DatabaseProblem,
+    EmbeddedPostgres,
+    home_in,
+)
 from ops.migrate import migrate
 from ops.settings import Settings
 
@@ -14,6 +22,36 @@ class Database(NamedTuple):
 
     application: str
     owner: str
+
+
+class NotInstalled(DatabaseProblem):
+    """The data folder holds no database; one that is made now would only hide the mistake."""
+
+
+def require_installed(settings: Settings) -> None:
+    """Refuse a data folder without a database; raises NotInstalled.
+
+    In another folder than the operator's a check would find nothing wrong, and a backup be empty.
+    """
+    if settings.database_url is not None:
+        return
+    if not settings.data_dir.exists() or not (home_in(settings.data_dir) / "data").exists():
+        raise NotInstalled(
+            f"There is no installation in {settings.data_dir.resolve()}: run 'cardroom serve', or"
+            " name its folder in CARDROOM_DATA_DIR."
+        )
+
+
+@contextmanager
+def installed() -> Iterator[Database]:
+    """Give the database of the installation that is there, as ``database`` does; needs no keys.
+
+    Raises NotInstalled and UnusableSettings as well.
+    """
+    settings = configuration.stated()
+    require_installed(settings)
+    with database(settings) as found:
+        yield found
 
 
 @contextmanager

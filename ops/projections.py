@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from ops import database
-from ops import settings as configuration
 from projections import generations
 from projections import rebuild as rebuilding
 from projections.rebuild import (
@@ -50,7 +49,7 @@ def rebuild(
     All tables are built, since all come from the same entries; NAME says which of them may differ.
     """
     accept: Accepted = EVERYTHING if accept_differences else names
-    with database.database(configuration.load()) as found, _explained(), _showing() as bar:
+    with database.installed() as found, _explained(), _showing() as bar:
         _refuse_unknown(found.application, names)
         rebuilt = rebuilding.rebuild(
             found.application,
@@ -71,7 +70,7 @@ def prepare(accept_differences: AcceptDifferences = False) -> None:
     'cardroom serve' of this version then shows them at once.
     """
     accept: Accepted = EVERYTHING if accept_differences else ()
-    with database.database(configuration.load()) as found, _explained(), _showing() as bar:
+    with database.installed() as found, _explained(), _showing() as bar:
         prepared = rebuilding.prepare(
             found.application, accept=accept, on_progress=lambda at: bar(f"built up to {at:,}")
         )
@@ -87,7 +86,7 @@ def prepare(accept_differences: AcceptDifferences = False) -> None:
 def list_generations() -> None:
     """List the generations that there are: which is live, how far it has come, whose it is."""
     with (
-        database.database(configuration.load()) as found,
+        database.installed() as found,
         psycopg.connect(found.application) as connection,
         connection.cursor() as cursor,
     ):

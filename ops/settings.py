@@ -102,24 +102,19 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:
-        if self.database_url is None:
-            if self.owner_database_url is not None:
-                raise ValueError("database_url is missing, owner_database_url is set")
-            return self
-        if self.identity_key is None:
-            raise ValueError("identity_key is needed with a database URL")
-        if self.jwt_key is None and self.jwt_algorithm == "HS256":
-            raise ValueError("jwt_key is needed with a database URL and HS256")
+        if self.database_url is None and self.owner_database_url is not None:
+            raise ValueError("database_url is missing, owner_database_url is set")
         return self
 
 
 def load() -> Settings:
-    """Read the settings from the environment; an embedded installation gets its keys.
+    """Read the settings from the environment, with the keys; an embedded installation gets them.
 
     Raises UnusableSettings: a value is missing or wrong, or the data folder cannot be written.
     """
     settings = stated()
     if settings.database_url is not None:
+        _require_keys(settings)
         return settings
     try:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
@@ -139,6 +134,13 @@ def stated() -> Settings:
         return Settings()
     except ValidationError as error:
         raise UnusableSettings(_explain(error)) from None
+
+
+def _require_keys(settings: Settings) -> None:
+    if settings.identity_key is None:
+        raise UnusableSettings("CARDROOM_IDENTITY_KEY: is needed with a database URL")
+    if settings.jwt_key is None and settings.jwt_algorithm == "HS256":
+        raise UnusableSettings("CARDROOM_JWT_KEY: is needed with a database URL and HS256")
 
 
 def environment(settings: Settings, database_url: str, writer: str) -> dict[str, str]:

@@ -49,7 +49,10 @@ def ask(
 
 @contextmanager
 def auditor() -> Iterator[str]:
-    """Give the auditor's connection string: the operator's, or that of the embedded database."""
+    """Give the auditor's connection string: the operator's, or that of the embedded database.
+
+    Raises NoAuditor and NotInstalled.
+    """
     settings = configuration.stated()
     if settings.auditor_database_url is not None:
         yield settings.auditor_database_url.get_secret_value()
@@ -59,6 +62,7 @@ def auditor() -> Iterator[str]:
             "CARDROOM_AUDITOR_DATABASE_URL is not set; ops/runbooks/auditor.md says how to make"
             f" the role {AUDITOR}."
         )
+    database.require_installed(settings)
     with database.running(settings) as server:
         try:
             dsn = server.dsn(AUDITOR)

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from ops import database
 from ops import settings as configuration
 from ops.backup import restore as restoring
 from ops.backup import take as taking
@@ -31,7 +32,7 @@ def backup(
 
     Exit status 1 without a whole backup, and when the log does not reach the archive.
     """
-    taking.refuse_without_installation(configuration.stated())
+    database.require_installed(configuration.stated())
     with _progress("backing up") as tell:
         taken = taking.take(
             configuration.load(), folder, keep=keep, with_keys=not without_keys, tell=tell

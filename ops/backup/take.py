@@ -30,7 +30,6 @@ from ops.embedded import (
     MAJOR,
     EmbeddedPostgres,
     account_for,
-    home_in,
     launcher_command,
     programs,
 )
@@ -100,14 +99,6 @@ def take(
                 return _Taking(settings, folder, found, with_keys, tell).run(keep)
         except psycopg.OperationalError as error:
             raise BackupFailed(f"The server went away: {error}") from None
-
-
-def refuse_without_installation(settings: Settings) -> None:
-    """Refuse a data folder without a database: one would be made, and its emptiness backed up."""
-    if settings.database_url is not None:
-        return
-    if not settings.data_dir.exists() or not (home_in(settings.data_dir) / "data").exists():
-        raise BackupFailed(f"There is no installation in {settings.data_dir.resolve()}.")
 
 
 @contextmanager

@@ -45,6 +45,34 @@ def test_a_wrong_setting_ends_in_a_line_and_status_1(tmp_path: Path) -> None:
     assert len(run.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("check",),
+        ("anchor",),
+        ("sql", "SELECT 1"),
+        ("projections", "list"),
+        ("projections", "rebuild"),
+        ("projections", "prepare"),
+        ("backup", "backups"),
+    ],
+    ids=" ".join,
+)
+def test_where_nothing_is_installed_nothing_is_found_sound_or_made(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    run = cardroom(tmp_path / "var", *command)
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr.startswith(f"cardroom: There is no installation in {tmp_path / 'var'}: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_who_only_checks_needs_no_keys(dsn: str, owner_dsn: str, tmp_path: Path) -> None:
+    generations.ensure(dsn)
+    run = cardroom(tmp_path, "check", DATABASE_URL=dsn, OWNER_DATABASE_URL=owner_dsn)
+    assert (run.returncode, run.stdout.splitlines()[-1]) == (0, "OK: everything holds")
+
+
 def test_a_database_that_is_not_there_is_told_without_its_password(tmp_path: Path) -> None:
     key = "0" * 64
     url = "postgresql://app:hush@127.0.0.1:1/cardroom"
