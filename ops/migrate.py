@@ -1,9 +1,13 @@
 """Bring a database to the tables of this version."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
+from psycopg.errors import InsufficientPrivilege
 from psycopg.sql import SQL
+from sqlalchemy.exc import ProgrammingError
 
 import migrations
 
@@ -12,7 +16,7 @@ OLDEST_SERVER = 150000
 
 
 class UnusableDatabase(Exception):
-    """The database cannot hold the books: out of reach, too old, or too new."""
+    """The database cannot hold the books: out of reach, too old, too new, or another's."""
 
 
 def migrate(dsn: str) -> str:
@@ -38,17 +42,35 @@ def migrate(dsn: str) -> str:
     config.attributes["dsn"] = dsn
     head = ScriptDirectory.from_config(config).get_current_head()
     assert head is not None
-    found = revision(dsn)
+    with _as_its_owner():
+        found = revision(dsn)
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     if found is not None and found not in known:
         raise UnusableDatabase(
             f"The database is at revision {found}, which this version does not know: "
             "it was migrated by a later one."
         )
-    command.upgrade(config, "head")
-    with psycopg.connect(dsn) as connection:
-        connection.execute(SQL((SCRIPTS / "grants.sql").read_text()))
+    with _as_its_owner():
+        command.upgrade(config, "head")
+        with psycopg.connect(dsn) as connection:
+            connection.execute(SQL((SCRIPTS / "grants.sql").read_text()))
     return head
+
+
+@contextmanager
+def _as_its_owner() -> Iterator[None]:
+    """Raise UnusableDatabase when the role may not do what migrations do."""
+    try:
+        yield
+    except (InsufficientPrivilege, ProgrammingError) as error:
+        cause = error.orig if isinstance(error, ProgrammingError) else error
+        if not isinstance(cause, InsufficientPrivilege):
+            raise
+        said = cause.diag.message_primary
+        raise UnusableDatabase(
+            f"The role may not migrate the database: {said}. It must own the database: "
+            "ops/runbooks/postgresql.md says how both are made."
+        ) from None
 
 
 def revision(dsn: str) -> str | None:

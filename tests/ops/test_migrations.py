@@ -4,8 +4,10 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 from psycopg.errors import InsufficientPrivilege
+from psycopg.sql import SQL, Identifier
 
-from ops.migrate import migrate, revision
+from ops.migrate import UnusableDatabase, migrate, revision
+from tests.conftest import Server
 
 APPEND_ONLY = {
     "journal.events": (
@@ -38,6 +40,19 @@ COLUMN = {
     "journal.executions": "checker",
     "audit.reads": "actor",
 }
+
+
+def test_a_role_that_does_not_own_the_database_is_told_so(postgres: Server) -> None:
+    name = "of_another"
+    if postgres.application == postgres.admin:
+        pytest.skip("one role for everything")
+    with psycopg.connect(postgres.admin, autocommit=True) as connection:
+        connection.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
+        try:
+            with pytest.raises(UnusableDatabase, match=f"permission denied for database {name}"):
+                migrate(make_conninfo(postgres.owner, dbname=name))
+        finally:
+            connection.execute(SQL("DROP DATABASE {}").format(Identifier(name)))
 
 
 def test_migrating_twice_changes_nothing(owner_dsn: str) -> None:
