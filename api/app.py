@@ -1,10 +1,12 @@
 """The HTTP application: ``create_app`` is the factory that uvicorn is given."""
 
 import gc
+import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from time import perf_counter
+from typing import Final
 
 from fastapi import FastAPI
 from fastapi.concurrency import run_in_threadpool
@@ -83,6 +85,10 @@ ROUTERS = (
 )
 
 
+SWITCH_SECONDS: Final = 0.001
+"""How long a thread waits for the interpreter before another is asked to let it go on."""
+
+
 def create_app(settings: EdgeSettings | None = None) -> FastAPI:
     """Make the application of one process; without settings they are read from the environment."""
     settings = settings or EdgeSettings()
@@ -126,6 +132,9 @@ def _lifespan(
             # collection is what made single posts wait.
             gc.collect()
             gc.freeze()
+            # A read has a thread of its own, and after each look at the database it waits for the
+            # interpreter, which decides hands: no longer than this, where five would be usual.
+            sys.setswitchinterval(SWITCH_SECONDS)
             yield
         finally:
             await edge.writer.stop()

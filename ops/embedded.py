@@ -42,6 +42,7 @@ from psycopg.sql import SQL, Identifier, Literal
 
 from ops import launcher
 from ops.backup import archive
+from ops.memory import shared_buffers
 
 MAJOR = "18"
 DATABASE = "cardroom"
@@ -75,7 +76,7 @@ ATTACH_SECONDS = 30
 STOP_SECONDS = 60
 
 TUNING = {
-    "shared_buffers": "256MB",
+    "shared_buffers": shared_buffers(),
     "max_wal_size": "4GB",
     "max_connections": "100",
     "timezone": "UTC",

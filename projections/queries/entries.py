@@ -257,7 +257,7 @@ def _of_accounts(
     passed: list[Key] = []
     # Most lines of a period pass, few of a kind: a page looks on before it is answered short.
     few = min(limit + 1, LOOKED_AT)
-    for looked_at in (few, few, LOOKED_AT) if further else (limit + 1,):
+    for looked_at in (few, min(2 * few, LOOKED_AT), LOOKED_AT) if further else (limit + 1,):
         near = nearest(at, accounts, window, looked_at)
         passed += _of_these(at, near, further, window)
         if len(passed) > limit:

@@ -25,7 +25,7 @@ _E: Final = _EVENTS.c
 EVENTS_OF_A_HAND: Final = 16
 """More than most hands have."""
 
-LOOKED_AT: Final = 500
+LOOKED_AT: Final = 100
 """Events that one page looks at besides those of its hands."""
 
 

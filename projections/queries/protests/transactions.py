@@ -66,11 +66,13 @@ def lines_of(at: Snapshot, keys: Sequence[entries.Key]) -> list[Line]:
 
 
 _LINES: Final = sa.text("""
-SELECT position, line, player, partner, currency, table_id, amount_minor, occurred_at, stream,
-       event, request_id, actor, rulebook, commit_position
-  FROM unnest(CAST(:positions AS bigint[]), CAST(:lines AS smallint[])) AS asked (position, line)
-  JOIN book.player_lines USING (position, line)
- ORDER BY position, line
+SELECT said.* FROM unnest(CAST(:positions AS bigint[]), CAST(:lines AS smallint[]))
+       AS asked (position, line)
+ CROSS JOIN LATERAL (
+    SELECT position, line, player, partner, currency, table_id, amount_minor, occurred_at, stream,
+           event, request_id, actor, rulebook, commit_position
+      FROM book.player_lines WHERE position = asked.position AND line = asked.line LIMIT 1) AS said
+ ORDER BY said.position, said.line
 """)
 
 
