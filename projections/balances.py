@@ -1,26 +1,24 @@
 """Accounts, their running balances and the totals over them: what postings add up to."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from datetime import date
-from struct import Struct
-from typing import Any, Final, LiteralString, NamedTuple
+from types import TracebackType
+from typing import Any, Final, LiteralString, Self
 
 import psycopg
 from psycopg import sql
 
 from ledger import accounts as chart
-from ledger.core import Posting
-from projections.components import Component, Components
-from projections.hours import HOUR
-from projections.schema import BLOCK
+from projections.components import Components
+from projections.routes import Known, Moves
+from projections.running import Account, Booked, Run
 from projections.signposts import Signposts
-from projections.stretches import Stretch
 from projections.writes import Write, columns, statement
 
 CACHED: Final = 500_000
 """Accounts kept in memory; beyond them all are forgotten, and read again as they are needed."""
 
-_ROW: Final = Struct(">hiqiqiqiqiiihih").pack
 _COPY_HEADER: Final = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
 _COPY_TRAILER: Final = b"\xff\xff"
 _COPY: Final = """
@@ -32,25 +30,6 @@ UPDATE {}.accounts SET balance_minor = now.balance
   FROM unnest(%b::int[], %b::bigint[]) AS now (number, balance) WHERE account = now.number
 """
 
-Booked = tuple[int, int, int, tuple[Posting, ...]]
-"""An event that moves money: position, microseconds since 2000-01-01 UTC, kind, postings."""
-
-
-class Account:
-    """An account in memory: its number, its component, its balance."""
-
-    __slots__ = ("balance", "batch", "component", "number", "stored")
-
-    def __init__(self, number: int, component: Component, balance: int, stored: int | None) -> None:
-        self.number = number
-        self.component = component
-        self.balance = balance
-        self.stored = stored
-        """The balance in the table; None while the account is in no table."""
-        self.batch = 0
-        """The last batch in which it has entries."""
-
-
 Unknown = dict[tuple[str, str], int]
 """Code and currency of accounts that are in no table -> position of their first entry, in order."""
 
@@ -60,27 +39,34 @@ class Balances:
 
     def __init__(self, cursor: psycopg.Cursor[Any], book: str) -> None:
         self._book = sql.Identifier(book)
-        self._known: dict[str, dict[str, Account]] = {}
+        self.known: Known = {}
         self._size = 0
-        self._batches = self._stretches = 0
+        self._moves: list[Moves] = []
         self._components = Components(cursor, book)
         self._signposts = Signposts(book)
         self._copy = statement(_COPY, book)
         self._set_balances = statement(_SET_BALANCES, book)
         row = cursor.execute(self._sql("SELECT max(account) FROM {}.accounts")).fetchone()
         self._next = ((row and row[0]) or 0) + 1
+        self._run = Run(1, 0)
 
     def _sql(self, statement: LiteralString) -> sql.Composed:
         return sql.SQL(statement).format(self._book)
 
-    def load(self, cursor: psycopg.Cursor[Any], events: Iterable[Booked]) -> Unknown:
-        """Read the accounts of these postings that are not in memory; return those unknown."""
-        known = self._known
-        missing: Unknown = {}
-        for position, _, _, postings in events:
-            for code, currency, _ in postings:
-                if code not in known.setdefault(currency, {}):
-                    missing.setdefault((code, currency), position)
+    def moves(self) -> Moves:
+        """Return where to keep the accounts of one kind of event; they are forgotten with all."""
+        moves: Moves = {}
+        self._moves.append(moves)
+        return moves
+
+    def load(self, cursor: psycopg.Cursor[Any], wanted: Mapping[tuple[str, str], int]) -> Unknown:
+        """Read the accounts of these that are not in memory; return those that are in no table."""
+        known = self.known
+        missing: Unknown = {
+            (code, currency): position
+            for (code, currency), position in wanted.items()
+            if code not in known.get(currency, ())
+        }
         if missing:
             found = cursor.execute(
                 self._sql(
@@ -92,7 +78,7 @@ class Balances:
             )
             for code, currency, number, component, balance in found.fetchall():
                 placed = self._components.get(cursor, component)
-                account = Account(number, placed, balance, balance)
+                account = Account(number, placed, balance)
                 self._remember(code, currency, account)
                 del missing[code, currency]
         return missing
@@ -118,7 +104,7 @@ class Balances:
                     account.table,
                 )
             )
-            self._remember(code, currency, Account(self._next, component, 0, 0))
+            self._remember(code, currency, Account(self._next, component, 0))
             self._next += 1
         if rows:
             cursor.execute(
@@ -134,75 +120,23 @@ class Balances:
             )
 
     def _remember(self, code: str, currency: str, account: Account) -> None:
-        self._known.setdefault(currency, {})[code] = account
+        self.known.setdefault(currency, {})[code] = account
         self._size += 1
 
-    def book(self, events: Iterable[Booked], find: Callable[[], None]) -> "Work":
-        """Run the postings over the balances, and return what there is to write.
+    def book(self, events: list[Booked]) -> list[bytes]:
+        """Run events over the balances; return the rows of their entries."""
+        return self._run.book(events)
 
-        ``find`` is called when an account is not in memory, and sees to it that all are.
-        """
-        # The busiest loop of the projections: 150,000 lines a second are meant to pass here.
-        work = Work([_COPY_HEADER], [], [], [])
-        rows, touched, moved, stretches = work
-        known, pack, append = self._known, _ROW, rows.append
-        self._batches += 1
-        batch, before = self._batches, self._stretches
-        here = Stretch(-1, 0, 0, 0)
-        last_block = last_hour = last_occurred = last_position = stretch = -1
-        for position, occurred, kind, postings in events:
-            block = position // BLOCK
-            if occurred != last_occurred or block != last_block:
-                hour = occurred // HOUR
-                if block != last_block or hour != last_hour:
-                    here.last = last_position
-                    here = Stretch(block, hour, position, occurred)
-                    stretches.append(here)
-                    stretch = before + len(stretches)
-                elif occurred < here.earliest:
-                    here.earliest = occurred
-                elif occurred > here.latest:
-                    here.latest = occurred
-                last_block, last_hour, last_occurred = block, hour, occurred
-            here.kinds.add(kind)
-            last_position = position
-            for line, (code, currency, amount) in enumerate(postings):
-                try:
-                    account = known[currency][code]
-                except KeyError:
-                    find()
-                    account = known[currency][code]
-                account.balance = balance = account.balance + amount
-                # fmt: off
-                append(pack(7, 8, position, 8, amount, 8, balance, 8, occurred,
-                            4, account.number, 2, line, 2, kind))
-                # fmt: on
-                if account.batch != batch:
-                    account.batch = batch
-                    touched.append(account)
-                component = account.component
-                if component.stretch != stretch:
-                    component.stretch = stretch
-                    if not component.turns:
-                        moved.append(component)
-                    component.turns.append((len(stretches) - 1, component.debit, component.credit))
-                if amount > 0:
-                    component.debit += amount
-                else:
-                    component.credit -= amount
-        here.last = last_position
-        self._stretches += len(stretches)
-        append(_COPY_TRAILER)
-        return work
+    def entries(self, cursor: psycopg.Cursor[Any]) -> "Entries":
+        """Give the way by which a batch's entries are written."""
+        return Entries(cursor, self._copy)
 
-    def copy(self, cursor: psycopg.Cursor[Any], work: "Work") -> None:
-        """Write a batch's entries."""
-        with cursor.copy(self._copy) as copy:
-            copy.write(b"".join(work.rows))
-
-    def writes(self, work: "Work", recorded_day: date) -> Iterator[Write]:
+    def writes(self, recorded_day: date) -> Iterator[Write]:
         """Bring balances and sums to where they are in memory, and say where the entries are."""
-        changed = [account for account in work.touched if account.balance != account.stored]
+        run = self._run
+        if not run.stretches:
+            return
+        changed = [account for account in run.touched if account.balance != account.stored]
         if changed:
             # In order of number: the rows lie in that order, and locks are taken in it.
             changed.sort(key=lambda account: account.number)
@@ -210,16 +144,52 @@ class Balances:
             yield Write(self._set_balances, balances)
             for account in changed:
                 account.stored = account.balance
-        yield from self._components.writes(work.moved, work.stretches, recorded_day)
-        yield from self._signposts.writes(work.stretches)
+        yield from self._components.writes(run.moved, run.stretches, recorded_day)
+        yield from self._signposts.writes(run.stretches)
+        self._run = Run(run.batch + 1, run.stretch)
         if self._size > CACHED:
-            self._known, self._size = {}, 0
+            self._size = 0
+            self.known.clear()
+            for moves in self._moves:
+                moves.clear()
 
 
-class Work(NamedTuple):
-    """What a batch changes, in memory until it is written."""
+class Entries:
+    """Rows on their way into the table: it takes them while more are being made.
 
-    rows: list[bytes]
-    touched: list[Account]
-    moved: list[Component]
-    stretches: list[Stretch]
+    Before the connection is asked anything else, the way must be closed.
+    """
+
+    def __init__(self, cursor: psycopg.Cursor[Any], statement: str) -> None:
+        self._cursor = cursor
+        self._statement = statement
+        self._open = ExitStack()
+        self._copy: psycopg.Copy | None = None
+
+    def write(self, rows: Sequence[bytes]) -> None:
+        """Send rows."""
+        if self._copy is None:
+            self._copy = self._open.enter_context(self._cursor.copy(self._statement))
+            self._copy.write(_COPY_HEADER)
+        self._copy.write(b"".join(rows))
+
+    def close(self) -> None:
+        """Wait until the rows are in the table."""
+        if self._copy is not None:
+            self._copy.write(_COPY_TRAILER)
+            self._copy = None
+            self._open.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.close()
+        else:
+            self._open.__exit__(kind, error, traceback)

@@ -10,7 +10,7 @@ from psycopg import sql
 
 from ledger import accounts as chart
 from projections.hours import HOURS_A_DAY, begin_of, date_of
-from projections.stretches import Stretch
+from projections.running import Component, Stretch
 from projections.writes import Write, columns, statement
 
 Key = tuple[str, str, str | None, str]
@@ -45,21 +45,6 @@ UPDATE {}.components SET debit_minor = now.debit, credit_minor = now.credit
   FROM unnest(%b::int[], %b::bigint[], %b::bigint[]) AS now (number, debit, credit)
  WHERE component = now.number
 """
-
-
-class Component:
-    """A component in memory: its number, and the sums of all of its entries so far."""
-
-    __slots__ = ("credit", "debit", "number", "stretch", "turns")
-
-    def __init__(self, number: int, debit: int, credit: int) -> None:
-        self.number = number
-        self.debit = debit
-        self.credit = credit
-        self.stretch = 0
-        """The last stretch in which it has entries."""
-        self.turns: list[tuple[int, int, int]] = []
-        """The batch's stretches in which it has entries, with its sums where each begins."""
 
 
 class Components:

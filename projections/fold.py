@@ -1,6 +1,7 @@
 """A batch of the journal, folded into the tables of one generation."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
@@ -22,20 +23,18 @@ from ledger.hands.events import (
     JackpotContributed,
 )
 from ledger.players.events import JackpotWon
-from ledger.recorder import microseconds
-from projections.balances import Balances, Booked
+from projections.balances import Balances, Unknown
 from projections.findings import Findings
-from projections.hand_days import HandDays, decode_played
-from projections.hours import HOUR, HOURS_A_DAY
+from projections.hand_days import HandDays
 from projections.jackpots import Jackpots
 from projections.partitions import Partitions
+from projections.routes import Note, Reader, Route, Unplaced
 from projections.rulebooks import Rulebooks
+from projections.running import Booked
 from projections.schema import FOLLOWED
 from projections.source import Batch
 from projections.streams import Streams
 from projections.writes import Write, columns, send, statement
-
-_DAY: Final = HOUR * HOURS_A_DAY
 
 _ADD_KINDS: Final = "INSERT INTO {}.kinds SELECT * FROM unnest(%b::int[], %b::text[])"
 _ADD_TRANSACTIONS: Final = """
@@ -45,23 +44,18 @@ INSERT INTO {}.transactions SELECT * FROM unnest(%b::text[], %b::text[], %b::big
 BUSY: Final = (HandStaked, HandReturned, HandAwarded, HandRaked, JackpotContributed)
 """Events of every hand: of them only as much is read as their postings need."""
 
-Note = Callable[[str, Any, int], None]
+MOVES: Final = (HandStaked, HandReturned, HandAwarded)
+"""Of these, events that move an amount out of one account into another, which network, table,
+currency and player tell: the accounts are looked up once, by the postings of the first one."""
 
 
-class Route:
-    """What is done with the events of one stored name."""
+class Played(msgspec.Struct):
+    """As much of ``hand.posted.v1`` as is needed: reading its record would take longer."""
 
-    __slots__ = ("decode", "kind", "moves_money", "note", "of_hand", "topic")
-
-    def __init__(self, topic: str, *, of_hand: bool) -> None:
-        self.topic = topic
-        self.of_hand = of_hand
-        self.kind = 0
-        """Its number; 0 while none of them has moved money."""
-        self.moves_money = True
-        self.note: Note | None = None
-        # A name that is no longer written is read by way of the catalogue's upcasts.
-        self.decode: Callable[[bytes], Any] = partial(catalogue.decode, topic)
+    occurred_at: datetime
+    network: str
+    table: str
+    currency: str
 
 
 class Fold:
@@ -78,7 +72,9 @@ class Fold:
         self._jackpots = Jackpots(book)
         self._rulebooks = Rulebooks(book)
         self._streams = {category: Streams(category, book) for category in FOLLOWED}
-        self._routes: dict[str, Route] = {}
+        self._reader = Reader(
+            self._balances.known, self._route, self._number, self._rulebooks.judge
+        )
         self._kinds: dict[str, int] = {
             name: kind
             for kind, name in cursor.execute(
@@ -86,21 +82,23 @@ class Fold:
             )
         }
         self._new_kinds: list[tuple[int, str]] = []
-        self._transactions: list[tuple[str, str, int]] = []
         self._add_kinds = statement(_ADD_KINDS, book)
         self._add_transactions = statement(_ADD_TRANSACTIONS, book)
 
     def apply(self, cursor: psycopg.Cursor[Any], batch: Batch) -> None:
         """Write what the batch changes, in the transaction that the cursor is in."""
         self._partitions.ensure(cursor, batch.last_position)
-        booked = self._read(batch)
+        with self._balances.entries(cursor) as entries:
+            for rows in batch.chunks:
+                booked, unplaced = self._reader.read(rows)
+                if unplaced:
+                    entries.close()
+                    self._place(cursor, booked, unplaced)
+                if booked:
+                    entries.write(self._balances.book(booked))
         for streams in self._streams.values():
             streams.fold(cursor)
-        writes: list[Write] = []
-        if booked:
-            work = self._balances.book(booked, lambda: self._find(cursor, booked))
-            self._balances.copy(cursor, work)
-            writes += self._balances.writes(work, batch.recorded_day)
+        writes: list[Write] = [*self._balances.writes(batch.recorded_day)]
         writes += self._hand_days.writes()
         writes += self._findings.writes(cursor)
         writes += self._jackpots.writes(cursor)
@@ -109,52 +107,24 @@ class Fold:
             writes += streams.writes()
         send(cursor, [*writes, *self._writes()])
 
-    def _read(self, batch: Batch) -> list[Booked]:
-        """Decode the batch, and hand each event to those who need it."""
-        booked: list[Booked] = []
-        routes, transactions = self._routes, self._transactions
-        last_at, occurred = None, 0
-        last_stream, network, rulebook = "", "", ""
-        span = [0, 0]
-        for stream_id, topic, state, position in batch.rows:
-            route = routes.get(topic) or self._route(topic)
-            event = route.decode(state)
-            if route.note is not None:
-                route.note(stream_id, event, position)
-            if not route.moves_money:
-                continue
-            postings = event.postings()
-            if not postings:
-                continue
-            # All events of a hand say these alike: what follows from them is worked out once.
-            if event.occurred_at != last_at:
-                last_at, last_stream = event.occurred_at, ""
-                occurred = microseconds(last_at)
-            if stream_id != last_stream or event.rulebook != rulebook or not rulebook:
-                last_stream, rulebook = stream_id, event.rulebook
-                network = network_of(stream_id)
-                by = (network, rulebook, occurred // _DAY)
-                span = self._rulebooks.judge(by, postings, position)
-            span[1] = position
-            booked.append((position, occurred, route.kind or self._number(route), postings))
-            if not route.of_hand:
-                transactions.append((network, event.request_id, position))
-        return booked
-
-    def _route(self, topic: str) -> "Route":
+    def _route(self, topic: str) -> Route:
         """Work out once what is done with the events of a stored name."""
         category = topic.partition(".")[0]
         event_type = catalogue.EVENTS.get(topic)
-        route = Route(topic, of_hand=category == "hand")
-        route.note = self._note_of(category, event_type)
+        # A name that is no longer written is read by way of the catalogue's upcasts.
+        decode: Callable[[bytes], Any] = partial(catalogue.decode, topic)
         if event_type is HandPosted:
-            route.decode, route.moves_money = decode_played, False
+            decode = msgspec.json.Decoder(Played).decode
         elif event_type is not None:
-            route.moves_money = event_type.postings is not Event.postings
             shape = booked_part(event_type) if event_type in BUSY else event_type
-            route.decode = msgspec.json.Decoder(shape).decode
+            decode = msgspec.json.Decoder(shape).decode
+        route = Route(topic, decode, category == "hand")
+        route.note = self._note_of(category, event_type)
+        if event_type is not None:
+            route.moves_money = event_type.postings is not Event.postings
+        if event_type in MOVES:
+            route.moves = self._balances.moves()
         route.kind = self._kinds.get(topic, 0)
-        self._routes[topic] = route
         return route
 
     def _note_of(self, category: str, event_type: type[Event] | None) -> Note | None:
@@ -180,15 +150,22 @@ class Fold:
         noting.note(stream_id, event, position)
         self._jackpots.note(stream_id, event, position)
 
-    def _number(self, route: "Route") -> int:
+    def _number(self, route: Route) -> int:
         route.kind = self._kinds[route.topic] = len(self._kinds) + 1
         self._new_kinds.append((route.kind, route.topic))
         return route.kind
 
-    def _find(self, cursor: psycopg.Cursor[Any], booked: list[Booked]) -> None:
-        """Load the batch's accounts, and open the new ones under the partner of their player."""
-        unknown = self._balances.load(cursor, booked)
+    def _place(
+        self, cursor: psycopg.Cursor[Any], booked: list[Booked], unplaced: Sequence[Unplaced]
+    ) -> None:
+        """Load the accounts of events, and open the new ones under the partner of their player."""
+        wanted: Unknown = {}
+        for place, postings in unplaced:
+            for code, currency, _ in postings:
+                wanted.setdefault((code, currency), booked[place][0])
+        unknown = self._balances.load(cursor, wanted)
         players = self._streams["player"]
+        players.fold(cursor)
         players.load(cursor, _player_streams(unknown))
 
         def partner_of(network: str, player: str) -> str | None:
@@ -196,13 +173,18 @@ class Fold:
             return None if state is None else state.partner
 
         self._balances.open(cursor, unknown, partner_of)
+        known = self._balances.known
+        for place, postings in unplaced:
+            position, occurred, kind, _, amounts = booked[place]
+            accounts = tuple([known[currency][code] for code, currency, _ in postings])
+            booked[place] = (position, occurred, kind, accounts, amounts)
 
     def _writes(self) -> Iterator[Write]:
         if self._new_kinds:
             yield Write(self._add_kinds, columns(self._new_kinds))
-        if self._transactions:
-            yield Write(self._add_transactions, columns(self._transactions))
-        self._new_kinds, self._transactions = [], []
+        if self._reader.transactions:
+            yield Write(self._add_transactions, columns(self._reader.transactions))
+        self._new_kinds, self._reader.transactions = [], []
 
 
 def _both(one: Note, other: Note) -> Note:
@@ -233,11 +215,6 @@ def booked_part(event_type: type[Event]) -> type[Any]:
         kw_only=True,
         gc=False,
     )
-
-
-def network_of(stream_id: str) -> str:
-    """Return the network that a stream belongs to."""
-    return stream_id.split(":", 2)[1]
 
 
 def _player_streams(accounts: Iterable[tuple[str, str]]) -> list[str]:

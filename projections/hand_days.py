@@ -4,26 +4,12 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from typing import Any, Final
 
-import msgspec
-
 from ledger.core import Event
 from ledger.hands.events import HandPosted, HandRaked, JackpotContributed
 from projections.writes import Write, columns, statement
 
 TableDay = tuple[str, str, date, str]
 """Network, table id, day, currency."""
-
-
-class Played(msgspec.Struct):
-    """As much of ``hand.posted.v1`` as is needed: reading its record would take longer."""
-
-    occurred_at: datetime
-    network: str
-    table: str
-    currency: str
-
-
-decode_played: Final = msgspec.json.Decoder(Played).decode
 
 
 _ADD_DAYS: Final = """
@@ -52,23 +38,60 @@ SELECT * FROM unnest(%b::text[], %b::text[], %b::text[], %b::date[], %b::text[],
 """
 
 
+class Sums:
+    """What the hands of one table and day add up to."""
+
+    __slots__ = ("by_jackpot", "by_partner", "contribution_minor", "hands", "rake_minor")
+
+    def __init__(self) -> None:
+        self.hands = 0
+        self.rake_minor = 0
+        self.contribution_minor = 0
+        self.by_partner: dict[str, list[int]] = {}
+        """Partner -> hands that he had rake of, and how much."""
+        self.by_jackpot: dict[str, list[int]] = {}
+        """Jackpot -> hands that contributed, and how much."""
+
+
 class HandDays:
     """Sums of a batch, by table and day."""
 
     def __init__(self, book: str) -> None:
         self._add_days = statement(_ADD_DAYS, book)
         self._add_rake = statement(_ADD_RAKE, book)
-        self.days: dict[TableDay, list[int]] = {}
-        self.rake: dict[tuple[str, str, date, str, str], list[int]] = {}
         self._add_jackpots = statement(_ADD_JACKPOTS, book)
-        self.jackpots: dict[tuple[str, str, str, date, str], list[int]] = {}
-        """Network, jackpot, currency, day, table id -> hands that contributed, and how much."""
+        self._by_day: dict[TableDay, Sums] = {}
         self._at: datetime | None = None
         self._day = date.min
         self._stream = ""
-        self._place: TableDay = ("", "", date.min, "")
-        self._sums = [0, 0, 0]
-        """Of the hand of that stream."""
+        self._sums = Sums()
+        """Of the table and day of the hand of that stream."""
+
+    @property
+    def days(self) -> dict[tuple[Any, ...], list[int]]:
+        """Network, table id, day, currency -> hands, rake, contribution."""
+        return {
+            place: [sums.hands, sums.rake_minor, sums.contribution_minor]
+            for place, sums in self._by_day.items()
+        }
+
+    @property
+    def rake(self) -> dict[tuple[Any, ...], list[int]]:
+        """Network, table id, day, currency, partner -> hands, rake."""
+        return {
+            (*place, partner): shares
+            for place, sums in self._by_day.items()
+            for partner, shares in sums.by_partner.items()
+        }
+
+    @property
+    def jackpots(self) -> dict[tuple[Any, ...], list[int]]:
+        """Network, jackpot, currency, day, table id -> hands that contributed, and how much."""
+        return {
+            (network, jackpot, currency, day, table): shares
+            for (network, table, day, currency), sums in self._by_day.items()
+            for jackpot, shares in sums.by_jackpot.items()
+        }
 
     def note_of(self, event_type: type[Event] | None) -> Callable[[str, Any, int], None] | None:
         """Return what takes the events of a type; of a type not known, whichever they are."""
@@ -87,47 +110,52 @@ class HandDays:
         if note is not None:
             note(stream, event, position)
 
-    def posted(self, stream: str, hand: Played | HandPosted, position: int) -> None:
+    def posted(self, stream: str, hand: Any, position: int) -> None:
         """Count a hand."""
-        self._enter(stream, hand)
-        self._sums[0] += 1
+        self._enter(stream, hand).hands += 1
 
-    def _raked(self, stream: str, event: HandRaked, position: int) -> None:
-        if stream != self._stream or event.occurred_at != self._at:
-            self._enter(stream, event)
-        self._sums[1] += event.amount_minor
-        rake, place = self.rake, self._place
-        for partner, amount in event.by_partner_minor.items():
-            sums = rake.setdefault((*place, partner), [0, 0])
-            sums[0] += 1
-            sums[1] += amount
+    def _raked(self, stream: str, event: Any, position: int) -> None:
+        sums = self._enter(stream, event)
+        sums.rake_minor += event.amount_minor
+        by_partner = sums.by_partner
+        shares: dict[str, int] = event.by_partner_minor
+        for partner, amount in shares.items():
+            share = by_partner.get(partner)
+            if share is None:
+                share = by_partner[partner] = [0, 0]
+            share[0] += 1
+            share[1] += amount
 
-    def _contributed(self, stream: str, event: JackpotContributed, position: int) -> None:
-        if stream != self._stream or event.occurred_at != self._at:
-            self._enter(stream, event)
-        self._sums[2] += event.amount_minor
-        network, table, day, currency = self._place
-        key = (network, event.jackpot, currency, day, table)
-        sums = self.jackpots.setdefault(key, [0, 0])
-        sums[0] += 1
-        sums[1] += event.amount_minor
+    def _contributed(self, stream: str, event: Any, position: int) -> None:
+        sums = self._enter(stream, event)
+        amount: int = event.amount_minor
+        sums.contribution_minor += amount
+        share = sums.by_jackpot.setdefault(event.jackpot, [0, 0])
+        share[0] += 1
+        share[1] += amount
 
-    def _enter(self, stream: str, event: Any) -> None:
+    def _enter(self, stream: str, event: Any) -> Sums:
         """Turn to the table and day of a hand: mostly all of its events are of the same."""
         instant = event.occurred_at
         if instant != self._at:
             self._at, self._day = instant, instant.astimezone(UTC).date()
+        elif stream == self._stream:
+            return self._sums
         self._stream = stream
-        self._place = (event.network, event.table, self._day, event.currency)
-        self._sums = self.days.setdefault(self._place, [0, 0, 0])
+        place = (event.network, event.table, self._day, event.currency)
+        sums = self._by_day.get(place)
+        if sums is None:
+            sums = self._by_day[place] = Sums()
+        self._sums = sums
+        return sums
 
     def writes(self) -> Iterator[Write]:
         """Add the sums to those of the batches before."""
-        if self.days:
-            yield Write(self._add_days, columns((*key, *sums) for key, sums in self.days.items()))
-        if self.rake:
-            yield Write(self._add_rake, columns((*key, *sums) for key, sums in self.rake.items()))
-        if self.jackpots:
-            rows = [(*key, *sums) for key, sums in self.jackpots.items()]
-            yield Write(self._add_jackpots, columns(rows))
-        self.days, self.rake, self.jackpots, self._stream = {}, {}, {}, ""
+        for add, sums in (
+            (self._add_days, self.days),
+            (self._add_rake, self.rake),
+            (self._add_jackpots, self.jackpots),
+        ):
+            if sums:
+                yield Write(add, columns((*key, *more) for key, more in sums.items()))
+        self._by_day, self._stream = {}, ""

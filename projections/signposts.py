@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Final
 
 from projections.hours import HOURS_A_DAY, begin_of, date_of
-from projections.stretches import Stretch
+from projections.running import Stretch
 from projections.writes import Write, columns, statement
 
 _EPOCH: Final = datetime(2000, 1, 1, tzinfo=UTC)

@@ -1,6 +1,6 @@
 """Batches of the journal, cut where a commit ends and where a day of recording ends."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final, NamedTuple
 
@@ -9,13 +9,17 @@ import psycopg
 Row = tuple[str, str, bytes, int]
 """Stream, stored name, state, position."""
 
+CHUNK: Final = 1_000
+"""Rows that are looked at together: so few that a processor's cache holds what becomes of them."""
+
 
 class Batch(NamedTuple):
     """Whole commits, all recorded on the same day (UTC)."""
 
     last_position: int
     recorded_day: date
-    rows: Sequence[Row]
+    chunks: Iterator[list[Row]]
+    """Their events in order, to be read once, some at a time."""
 
 
 _FIRST: Final = """
@@ -51,12 +55,19 @@ def next_batch(
         if bound > last:
             found = cursor.execute(_LAST, (after, bound, _midnight_after(day))).fetchone()
             last = found[0] if found is not None else last
-        rows: list[Row] = cursor.execute(_ROWS, (after, last)).fetchall()
-    if len(rows) != last - after:
+    rows = connection.cursor(binary=True).execute(_ROWS, (after, last))
+    if rows.rowcount != last - after:
         raise JournalGapError(
-            f"{last - after} events expected after position {after}, {len(rows)} found"
+            f"{last - after} events expected after position {after}, {rows.rowcount} found"
         )
-    return Batch(last, day, rows)
+    return Batch(last, day, _chunks(rows))
+
+
+def _chunks(rows: psycopg.Cursor[Any]) -> Iterator[list[Row]]:
+    """Make Python's objects of some rows at a time; all have been sent already."""
+    with rows:
+        while chunk := rows.fetchmany(CHUNK):
+            yield chunk
 
 
 def _midnight_after(day: date) -> datetime:

@@ -42,12 +42,15 @@ class Streams:
         self._positions[stream] = position
         events = self._events.get(stream)
         if events is None:
-            self._events[stream], self._firsts[stream] = [event], position
+            self._events[stream] = [event]
+            self._firsts.setdefault(stream, position)
         else:
             events.append(event)
 
     def fold(self, cursor: psycopg.Cursor[Any]) -> None:
-        """Fold the batch's events into the states."""
+        """Fold the events that were noted into the states."""
+        if not self._events:
+            return
         self.load(cursor, self._events)
         states, evolve = self._states, self._evolve
         for stream, events in self._events.items():
@@ -55,6 +58,7 @@ class Streams:
             for event in events:
                 state = evolve(state, event)
             states[stream] = state
+        self._events = {}
 
     def load(self, cursor: psycopg.Cursor[Any], streams: Iterable[str]) -> None:
         """Read the states that are not in memory."""
@@ -75,8 +79,8 @@ class Streams:
         return self._states.get(stream)
 
     def writes(self) -> Iterator[Write]:
-        """Write the states that the batch changed."""
-        changed = sorted(self._events)
+        """Write the states that the batch changed, its events all folded."""
+        changed = sorted(self._positions)
         if changed:
             encode = msgspec.json.encode
             rows = (
@@ -90,6 +94,6 @@ class Streams:
                 for stream in changed
             )
             yield Write(self._set, columns(rows))
-        self._events, self._positions, self._firsts = {}, {}, {}
+        self._positions, self._firsts = {}, {}
         if len(self._states) > CACHED:
             self._states = {}

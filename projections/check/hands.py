@@ -8,7 +8,7 @@ from ledger.core import Event, Posting
 from ledger.hands.events import hand_stream
 from ledger.tables.events import HandSettled, TableState, evolve
 from projections.check.report import Report
-from projections.fold import network_of
+from projections.routes import network_of
 
 POT: Final = "pot:"
 CHIPS: Final = "chips:"

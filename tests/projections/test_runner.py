@@ -3,17 +3,20 @@
 import threading
 from datetime import date
 
+import msgspec
 import psycopg
 import pytest
 from eventsourcing.persistence import IntegrityError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ledger.core import Event
 from ledger.recorder import CheckpointRecorder
-from projections import checkpoints, generations, runner
+from projections import checkpoints, generations, runner, source
+from projections.fold import MOVES
 from projections.rebuild import compare
 from projections.schema import book_of
-from projections.source import JournalGapError, next_batch
+from projections.source import Batch, JournalGapError, next_batch
 from tests.projections.conftest import project, projector
 from tests.projections.story import Room, write
 
@@ -33,6 +36,10 @@ def differences(dsn: str, one: int, other: int) -> list[str]:
         return compare(cursor, book_of(one), cursor, book_of(other))
 
 
+def positions(batch: Batch) -> list[int]:
+    return [row[3] for chunk in batch.chunks for row in chunk]
+
+
 def test_a_batch_ends_where_a_commit_ends(dsn: str, room: Room) -> None:
     write(dsn, [list(room.open("Table 1")), list(room.hand("Table 1")), list(room.hand("Table 1"))])
     with psycopg.connect(dsn) as connection:
@@ -41,7 +48,7 @@ def test_a_batch_ends_where_a_commit_ends(dsn: str, room: Room) -> None:
             batch = next_batch(connection, 0, limit)
             assert batch is not None
             assert batch.last_position == max([end for end in ends if end <= limit] or [ends[0]])
-            assert [row[3] for row in batch.rows] == list(range(1, batch.last_position + 1))
+            assert positions(batch) == list(range(1, batch.last_position + 1))
         assert next_batch(connection, ends[-1], 100) is None
         assert next_batch(connection, 0, 100, until=ends[0] - 1) is None
 
@@ -60,7 +67,8 @@ def test_a_batch_ends_where_a_day_of_recording_ends(dsn: str, owner_dsn: str, ro
         second = next_batch(connection, first.last_position, 1000)
     assert second is not None
     assert (first.recorded_day, second.recorded_day) == (date(2024, 2, 29), date(2024, 3, 1))
-    assert first.last_position + len(second.rows) == second.last_position
+    assert len(positions(first)) == first.last_position
+    assert first.last_position + len(positions(second)) == second.last_position
 
 
 def test_missing_events_stop_the_projector(dsn: str, owner_dsn: str, room: Room) -> None:
@@ -92,6 +100,39 @@ def test_any_split_into_batches_gives_the_same_tables(books: str, batches: list[
             connection.execute(
                 "UPDATE journal.tracking SET notification_id = 0 WHERE application_name = 'book_2'"
             )
+
+
+@pytest.mark.parametrize("size", [1, 7, 50])
+def test_any_chunks_of_a_batch_give_the_same_tables(
+    books: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "CHUNK", size)
+    make(books, 2)
+    with projector(books, 2) as again:
+        again.catch_up()
+    assert differences(books, 1, 2) == []
+
+
+@given(
+    event_type=st.sampled_from(MOVES),
+    key=st.tuples(*[st.text(min_size=1, max_size=3)] * 4),
+    amounts=st.tuples(*[st.integers(1, 10**12)] * 2),
+    data=st.data(),
+)
+def test_what_is_moved_at_a_table_goes_between_accounts_that_four_fields_tell(
+    event_type: type[Event], key: tuple[str, ...], amounts: tuple[int, int], data: st.DataObject
+) -> None:
+    """Of such events only the first one's postings are asked for."""
+    told = dict(zip(("network", "table", "currency", "player"), key, strict=True))
+    drawn = data.draw(st.tuples(*[st.from_type(event_type)] * 2))
+    postings = [
+        msgspec.structs.replace(event, **told, amount_minor=amount).postings()
+        for event, amount in zip(drawn, amounts, strict=True)
+    ]
+    for lines, amount in zip(postings, amounts, strict=True):
+        assert [line.amount_minor for line in lines] == [amount, -amount]
+    first, second = ([line[:2] for line in lines] for lines in postings)
+    assert first == second
 
 
 def test_a_batch_that_fails_at_its_end_leaves_no_trace(
@@ -130,6 +171,20 @@ def test_a_batch_cannot_be_applied_twice(books: str) -> None:
         with pytest.raises((psycopg.errors.UniqueViolation, IntegrityError)):
             other.step()
         assert not one.step()
+
+
+@pytest.mark.parametrize(
+    ("events", "seconds", "pause"),
+    [
+        (0, 0.0, runner.GATHER_SECONDS),
+        (9, 0.004, runner.GATHER_SECONDS),
+        (4_500, 0.05, 0.05 * runner.REST),
+        (20_000, 2.0, runner.GATHER_MOST_SECONDS),
+        (runner.GATHERED, 2.0, 0.0),
+    ],
+)
+def test_commits_gather_after_a_small_batch(events: int, seconds: float, pause: float) -> None:
+    assert runner.pause_after(events, seconds) == pause
 
 
 def test_the_projector_follows_what_is_written(dsn: str, room: Room) -> None:
