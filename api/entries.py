@@ -96,7 +96,9 @@ def list_entries(
     """List every line of every event that moved money.
 
     Instants carry a zone (`2013-05-01T00:00:00Z`, `…%2B02:00`); ranges end before their end.
-    The cursor pins the position of the first page. The read is recorded.
+    The cursor pins the position of the first page. Where few entries pass the filters a page may
+    be short, or empty: there are no more when `cursor` is null. As CSV all come at once. The read
+    is recorded.
     """
     if caller.partner is not None:
         caller.require_own_partner(partner or caller.partner)
