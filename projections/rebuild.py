@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple
 
 import psycopg
@@ -162,7 +163,12 @@ def _only_one(connection: psycopg.Connection[Any]) -> Iterator[None]:
     assert row is not None
     if not row[0]:
         raise RebuildRunningError("another rebuild is running")
-    yield
+    try:
+        yield
+    finally:
+        # The server may take a moment to see that a connection was closed: the next need not wait.
+        with suppress(psycopg.Error):
+            connection.execute("SELECT pg_advisory_unlock(%s)", (REBUILD_LOCK,))
 
 
 def _build(
@@ -305,18 +311,24 @@ def _differences(dsn: str, projector: Projector, before: int | None) -> list[Dif
 def compare(
     first: psycopg.Cursor[Any], book: str, second: psycopg.Cursor[Any], other: str
 ) -> list[Difference]:
-    """Compare two generations table by table, each through its own cursor; name what differs."""
+    """Compare two generations table by table, each through its own cursor; name what differs.
+
+    Both are looked through at the same time, where the cursors are of two connections.
+    """
     differences = []
     left, right = tables_of(first, book), tables_of(second, other)
-    for table in sorted({**left, **right}):
-        common = [name for name in left.get(table, []) if name in right.get(table, [])]
-        if not common:
-            differences.append(Difference(table, f"only in one of {book} and {other}"))
-            continue
-        one = _fingerprint(first, book, table, common)
-        two = _fingerprint(second, other, table, common)
-        if one != two:
-            differences.append(Difference(table, f"{one[0]} rows in {book}, {two[0]} in {other}"))
+    with ThreadPoolExecutor(2) as threads:
+        for table in sorted({**left, **right}):
+            common = [name for name in left.get(table, []) if name in right.get(table, [])]
+            if not common:
+                differences.append(Difference(table, f"only in one of {book} and {other}"))
+                continue
+            sides = ((first, book), (second, other))
+            looked = [threads.submit(_fingerprint, *side, table, common) for side in sides]
+            one, two = (side.result() for side in looked)
+            if one != two:
+                said = f"{one[0]} rows in {book}, {two[0]} in {other}"
+                differences.append(Difference(table, said))
     return differences
 
 
@@ -338,8 +350,8 @@ def _fingerprint(
     """Count a table's rows and add up two hashes of each, in whatever order they lie."""
     row = cursor.execute(
         sql.SQL(
-            "SELECT count(*), sum(hashtextextended(t::text, 1)::numeric),"
-            " sum(hashtextextended(t::text, 2)::numeric) FROM (SELECT {} FROM {}) AS t"
+            "SELECT count(*), sum(hash_record_extended(t, 1)), sum(hash_record_extended(t, 2))"
+            " FROM (SELECT {} FROM {}) AS t"
         ).format(sql.SQL(", ").join(map(sql.Identifier, columns)), sql.Identifier(book, table))
     ).fetchone()
     assert row is not None
