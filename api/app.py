@@ -58,6 +58,10 @@ from ledger.journal import Journal, Outcome, Submission
 from ledger.writer import Writer
 from projections.cursors import InvalidCursorError
 
+COLLECT: Final = (50_000, 20, 50)
+"""Reference cycles are looked for this rarely: five hundred hands that are read are twenty thousand
+lists that are all in use, and looking through them over and over took a tenth of the time."""
+
 ROUTERS = (
     lists.router,
     books.router,
@@ -132,6 +136,7 @@ def _lifespan(
             # collection is what made single posts wait.
             gc.collect()
             gc.freeze()
+            gc.set_threshold(*COLLECT)
             # A read has a thread of its own, and after each look at the database it waits for the
             # interpreter, which decides hands: no longer than this, where five would be usual.
             sys.setswitchinterval(SWITCH_SECONDS)
