@@ -27,7 +27,7 @@ from ledger.cashier.commands import (
 )
 from ledger.core import Command
 from ledger.hands.commands import PostHand
-from ledger.hands.reading import read
+from ledger.hands.reading import read, split
 from ledger.hands.resolving import ResolveFinding
 from ledger.journal import Journal, Submission
 from ledger.periods.commands import ClosePeriod
@@ -173,7 +173,7 @@ class World:
         return [*self.seated(), self.posted(json.dumps(HAND).encode())]
 
     def posted(self, body: bytes) -> Command:
-        hand = read(reading.split(body)[0])
+        hand = read(split(body)[0])
         claim = self.room.identity.nickname_claim
         return PostHand(
             **self.common(f"hand:{hand.game_number}"),
