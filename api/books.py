@@ -167,11 +167,10 @@ def list_accounts(request: Request, caller: Auditing, asked: AsOfAsked) -> Respo
 
 
 def _funds(caller: Caller, known: Known, row: Row) -> Links:
-    """Lead from each figure of client funds to its entries."""
+    """Lead from each figure of client funds to its entries; those of nothing explain it too."""
     figures = {
         figure: known.entries(component=figure, currency=row["currency"])
         for figure in (*_FIGURES, "debt")
-        if row[f"{figure}_minor"]
     }
     return links.allowed(caller, **figures)
 

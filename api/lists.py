@@ -332,7 +332,6 @@ def _purse(caller: Caller, known: Known, row: Row) -> dict[str, Any]:
     figures = {
         figure: known.entries(player=player, component=component, currency=currency)
         for figure, component in components.items()
-        if row[f"{figure}_minor"]
     }
     found = links.allowed(
         caller,

@@ -133,14 +133,17 @@ def test_a_hand_that_was_lost_or_still_runs_is_not_linked(played: Room) -> None:
 
 def test_a_figure_is_the_sum_of_the_entries_that_it_leads_to(played: Room) -> None:
     [funds] = played.get("/v1/client-funds", role="auditor").json()["currencies"]
-    assert set(funds["links"]) == {"bankroll", "withdrawal", "chips", "transit"}
+    assert set(funds["links"]) == {
+        *("bankroll", "frozen", "withdrawal", "chips", "pot", "jackpot"),
+        *("bank", "transit", "debt"),
+    }
     for figure, url in funds["links"].items():
         entries = played.get(f"{url}&limit=500", role="auditor").json()["entries"]
         total = sum(entry["debit_minor"] - entry["credit_minor"] for entry in entries)
         assert abs(total) == funds[f"{figure}_minor"]
     player = game_of(played).players[0]
     [purse] = played.get(f"/v1/players/{player}/bankroll", role="auditor").json()["purses"]
-    for figure in ("cash", "pending", "chips"):
+    for figure in ("cash", "frozen", "pending", "chips", "debt"):
         entries = played.get(f"{purse['links'][figure]}&limit=500", role="auditor").json()
         total = sum(entry["credit_minor"] - entry["debit_minor"] for entry in entries["entries"])
         assert total == purse[f"{figure}_minor"]
