@@ -50,6 +50,9 @@ MODULES: Final = (
     "ledger.jackpots.contribution",
     "ledger.money",
     "ledger.rows",
+    "projections.hand_days",
+    "projections.routes",
+    "projections.running",
 )
 """Where a profile shows that the time goes, and what those call directly."""
 
