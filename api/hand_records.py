@@ -8,13 +8,15 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field
 
-from api import links
+from api import csv, links
+from api.as_of import NotAsOf
 from api.auth import Caller, Scope, needs
 from api.clock import now
 from api.edge import Answer, LedgerRoute, edge_of, respond
 from api.events import EventAnswer, described, links_of
 from api.hand_findings import SAID_BY_STAFF, HandFinding, findings_of
 from api.links import LINKS, Known, Links
+from api.positions import Paged
 from api.problems import Problem
 from api.reads import Connection, head_of
 from api.tables import LONGEST_ID, id_of
@@ -428,39 +430,62 @@ WHERE r.retry = 'later'
 """
 
 
-@router.get("/waiting-hands", response_model=WaitingAnswer, summary="Hands that wait")
+@router.get(
+    "/waiting-hands",
+    response_model=WaitingAnswer,
+    responses=csv.DOCUMENTED,
+    summary="Hands that wait",
+    dependencies=[NotAsOf],
+)
 def list_waiting_hands(
     request: Request,
     caller: Annotated[Caller, needs(Scope.TABLES_READ)],
     table: Annotated[
         str | None, Query(max_length=LONGEST_ID, description="Of one table only.")
     ] = None,
-    limit: Annotated[int, Query(ge=1, le=500)] = 100,
-    cursor: Annotated[str | None, Query(max_length=1000)] = None,
+    *,
+    paging: Paged,
 ) -> Response:
-    """List the hands that were refused over the state of the books: post them again later."""
+    """List the hands that were refused over the state of the books: post them again later.
+
+    They are those that wait now: which of them waited before is not kept.
+    """
     of = id_of(table) if table is not None else None
-    listed = cursors.listing("waiting-hands", {"network": caller.network, "table": of})
-    with edge_of(request).reads.snapshot() as connection:
-        head = head_of(connection)
-        after: list[Any] = ["", ""]
-        if cursor is not None:
-            place = cursors.decode(cursor, listed, (str, str))
-            after, head = place.key, min(place.position, head)
-        rows = connection.execute(
-            "SELECT r.game_number, r.table_id, r.code, r.refused_at, r.hand"
-            + _WAITING
-            + "AND r.network = %(network)s AND (%(table)s::text IS NULL OR r.table_id = %(table)s)"
-            " AND (%(at)s::timestamptz IS NULL OR (r.refused_at, r.hand) > (%(at)s, %(hand)s))"
-            " ORDER BY r.refused_at, r.hand LIMIT %(limit)s",
-            {
-                "network": caller.network,
-                "table": of,
-                "at": after[0] or None,
-                "hand": after[1],
-                "limit": limit + 1,
-            },
-        ).fetchall()
+
+    def page(cursor: str | None, limit: int) -> csv.Sheet:
+        with edge_of(request).reads.snapshot() as connection:
+            return _waiting(connection, caller.network, of, limit, cursor)
+
+    if csv.wanted(request):
+        csv.whole(request)
+        return csv.respond("waiting_hands", WaitingHand, lambda cursor: page(cursor, csv.PAGE))
+    found = page(paging.cursor, paging.limit)
+    return respond({"hands": found.rows, "cursor": found.cursor, "position": found.position})
+
+
+def _waiting(
+    connection: Connection, network: str, table: str | None, limit: int, cursor: str | None
+) -> csv.Sheet:
+    listed = cursors.listing("waiting-hands", {"network": network, "table": table})
+    head = head_of(connection)
+    after: list[Any] = ["", ""]
+    if cursor is not None:
+        place = cursors.decode(cursor, listed, (str, str))
+        after, head = place.key, min(place.position, head)
+    rows = connection.execute(
+        "SELECT r.game_number, r.table_id, r.code, r.refused_at, r.hand"
+        + _WAITING
+        + "AND r.network = %(network)s AND (%(table)s::text IS NULL OR r.table_id = %(table)s)"
+        " AND (%(at)s::timestamptz IS NULL OR (r.refused_at, r.hand) > (%(at)s, %(hand)s))"
+        " ORDER BY r.refused_at, r.hand LIMIT %(limit)s",
+        {
+            "network": network,
+            "table": table,
+            "at": after[0] or None,
+            "hand": after[1],
+            "limit": limit + 1,
+        },
+    ).fetchall()
     page = rows[:limit]
     onward = None
     if len(rows) > limit:
@@ -471,7 +496,7 @@ def list_waiting_hands(
         {"game_number": game_number, "table": table_id, "code": code, "refused_at": refused_at}
         for game_number, table_id, code, refused_at, _ in page
     ]
-    return respond({"hands": hands, "cursor": onward, "position": head})
+    return csv.Sheet(hands, head, onward)
 
 
 def waiting_of(connection: Connection) -> int:

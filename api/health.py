@@ -1,7 +1,7 @@
 """Whether the process lives, whether it can serve, and what it counts."""
 
 from collections.abc import Iterable, Iterator
-from typing import Final, LiteralString, NamedTuple, get_args
+from typing import Final, NamedTuple, get_args
 
 import psycopg
 from fastapi import APIRouter, FastAPI, Request, Response
@@ -11,7 +11,7 @@ from api.edge import Edge, edge_of, respond
 from api.hand_records import waiting_of
 from api.metrics import CONTENT_TYPE, Gauge
 from api.problems import Problem
-from api.reads import Connection
+from api.reads import Connection, of_the_book, projected_of
 from ledger.rulebooks.values import CardCode, RuleCode
 
 router = APIRouter(tags=["operations"])
@@ -134,9 +134,9 @@ def _database_gauges(connection: Connection) -> Iterator[Gauge]:
     )
     yield Gauge("cardroom_waiting_hands", "Refused hands that may still be booked.", waiting)
     yield from _finding_gauges(connection)
-    pending = _of_the_book(connection, _PENDING)
+    pending = of_the_book(connection, _PENDING)
     yield Gauge("cardroom_pending_approvals", "Requests that wait for a second person.", pending)
-    overdue = _of_the_book(connection, f"{_PENDING} AND expires_at < clock_timestamp()")
+    overdue = of_the_book(connection, f"{_PENDING} AND expires_at < clock_timestamp()")
     yield Gauge(
         "cardroom_overdue_approvals",
         "Pending requests whose time is over: the worker lets them expire within seconds.",
@@ -299,18 +299,3 @@ def lag_of(connection: Connection) -> Lag:
     row = connection.execute(_LAG, {"projected": projected}).fetchone()
     assert row is not None
     return Lag(int(row[0]), projected, max(float(row[1]), 0.0))
-
-
-def projected_of(connection: Connection) -> int:
-    """Return the position that the projections include; 0 before their first generation."""
-    return _of_the_book(connection, "SELECT position FROM book.generation")
-
-
-def _of_the_book(connection: Connection, query: LiteralString) -> int:
-    """Ask the projections for a number; 0 before their first generation."""
-    try:
-        with connection.transaction():
-            row = connection.execute(query).fetchone()
-    except psycopg.errors.UndefinedTable:
-        return 0
-    return int(row[0]) if row else 0

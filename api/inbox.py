@@ -1,17 +1,21 @@
 """The inbox: what waits for a second person, and what became of it."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from api import links
+from api import csv, links, listing
 from api.approvals import ApprovalId, approval_of, require_house
+from api.as_of import Reading as Past
+from api.as_of import StateAsOf, Told
 from api.auth import Caller, Scope, needs
 from api.clock import now
-from api.edge import Answer, LedgerRoute, Slug, edge_of, respond, worded
+from api.edge import Answer, LedgerRoute, Slug, respond, worded
 from api.positions import Paged, Reached
 from ledger.approvals.events import Status
 from projections.queries import approvals
@@ -58,7 +62,7 @@ class ApprovalAnswer(ApprovalRow, Answer):
     request_id: str = Field(description="The Idempotency-Key that it was asked for with.")
 
 
-class ApprovalsAnswer(Answer):
+class ApprovalsAnswer(Told):
     """A page of approvals, the oldest first."""
 
     approvals: list[ApprovalRow]
@@ -68,12 +72,19 @@ class ApprovalsAnswer(Answer):
 # -- reading -------------------------------------------------------------------------------------
 
 
-@router.get("", response_model=ApprovalsAnswer, summary="Approvals", dependencies=[Reached])
+@router.get(
+    "",
+    response_model=ApprovalsAnswer,
+    responses=csv.DOCUMENTED,
+    summary="Approvals",
+    dependencies=[Reached],
+)
 def list_approvals(
     *,
     request: Request,
     caller: Reading,
     paging: Paged,
+    asked: StateAsOf,
     show: Annotated[
         Literal["all", "to-decide", "mine"],
         Query(description="`to-decide`: pending ones of others, in time; `mine`: one's own."),
@@ -81,22 +92,37 @@ def list_approvals(
     status: Status | None = None,
     action: Annotated[Slug | None, Query(examples=["resync-table"])] = None,
 ) -> Response:
-    """List what was asked for, the oldest first: an inbox for who decides and for who asked."""
+    """List what was asked for, the oldest first: an inbox for who decides and for who asked.
+
+    As of an instant a page may be short, the cursor leads on, and nothing may be decided.
+    """
     require_house(caller)
     at = now()
-    with edge_of(request).reads.book() as book:
-        page = approvals.page(
-            book,
-            network=caller.network,
-            status=status,
-            action=action,
-            maker=caller.subject if show == "mine" else None,
-            to_decide=approvals.Deciding(caller.subject, at) if show == "to-decide" else None,
-            limit=paging.limit,
-            cursor=paging.cursor,
-        )
-    rows = [_shown(row, caller, at, page.position) for row in page.rows]
-    return respond({"approvals": rows, "cursor": page.cursor, "position": page.position})
+    find = partial(
+        approvals.page,
+        network=caller.network,
+        status=status,
+        action=action,
+        maker=caller.subject if show == "mine" else None,
+        to_decide=approvals.Deciding(caller.subject, at) if show == "to-decide" else None,
+    )
+    return listing.answer(
+        request,
+        paging,
+        asked,
+        name="approvals",
+        model=ApprovalRow,
+        find=find,
+        show=partial(_listed, caller, at, asked.given),
+    )
+
+
+def _listed(
+    caller: Caller, at: datetime, past: bool, read: Past, found: Sequence[Row]
+) -> listing.Shown:
+    """Show a page; what was pending at another time is not to be decided by what is said of it."""
+    no_longer = {"may_decide": False, "may_withdraw": False} if past else {}
+    return [{**_shown(row, caller, at, read.as_of.position), **no_longer} for row in found]
 
 
 @router.get("/{approval}", response_model=ApprovalAnswer, summary="An approval")

@@ -74,10 +74,10 @@ def answer_all(
     request: Request,
     name: str,
     model: type[BaseModel],
-    parts: Mapping[str, Sequence[dict[str, Any]]],
+    parts: Mapping[str, Any],
     read: Reading,
 ) -> Response:
-    """Answer rows that are all there: as CSV those of the part of that name."""
+    """Answer rows that are all there: as CSV those of the part of that name, and nothing else."""
     if not csv.wanted(request):
         return respond({**parts, **read.told()})
     csv.whole(request)

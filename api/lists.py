@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Request, Response
 
 from api import csv, links, listing
-from api.as_of import AsOfAsked, NotAsOf, Reading, StateAsOf, Told, reading
+from api.as_of import Asked, AsOfAsked, NotAsOf, Reading, StateAsOf, Told, reading
 from api.auth import Caller, Scope, needs
 from api.clock import now
 from api.edge import Answer, LedgerRoute, PlayerId, edge_of, respond
@@ -270,6 +270,7 @@ def list_tables(
 @router.get(
     "/tables/{table}/days",
     response_model=DaysAnswer,
+    responses=csv.DOCUMENTED,
     summary="A table's days",
     dependencies=[NotAsOf],
 )
@@ -282,8 +283,8 @@ def get_table_days(
 ) -> Response:
     """Tell hands, rake and jackpot contribution by day (UTC), and the rake by partner.
 
-    A partner is told its own rake alone. The days are those when the hands were played; what was
-    recorded of them by an earlier instant is not kept.
+    A partner is told its own rake alone. CSV has the days, or a partner's rake. The days are those
+    when the hands were played; what was recorded of them by an earlier instant is not kept.
     """
     if not 0 <= (last - first).days < LONGEST_DAYS:
         raise Problem(
@@ -291,7 +292,8 @@ def get_table_days(
             f"the last day follows the first by at most {LONGEST_DAYS}",
             field="last",
         )
-    with edge_of(request).reads.book() as at:
+    with reading(request, Asked()) as read:
+        at = read.at
         if tables.one(at, network=caller.network, table_id=id_of(table)) is None:
             raise UnknownTable("No such table.", field="table")
         found = tables.days(
@@ -302,18 +304,17 @@ def get_table_days(
             last=last,
             partner=caller.partner,
         )
-    known = Known(found.position)
+    known = read.known
     days = found.days if caller.partner is None else []
-    return respond(
-        {
-            "days": [shown(row, renamed=_RENAMED, links=_day(caller, known, row)) for row in days],
-            "rake_by_partner": [
-                shown(row, renamed=_RENAMED, links=_day(caller, known, row))
-                for row in found.rake_by_partner
-            ],
-            "position": found.position,
-        }
-    )
+    parts = {
+        "days": [shown(row, renamed=_RENAMED, links=_day(caller, known, row)) for row in days],
+        "rake_by_partner": [
+            shown(row, renamed=_RENAMED, links=_day(caller, known, row))
+            for row in found.rake_by_partner
+        ],
+    }
+    name, model = ("days", DayRow) if caller.partner is None else ("rake_by_partner", RakeRow)
+    return listing.answer_all(request, name, model, parts, read)
 
 
 # -- rows ----------------------------------------------------------------------------------------

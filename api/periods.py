@@ -1,13 +1,16 @@
 """Periods: months that are closed, their figures, and what came late."""
 
+from functools import partial
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from api import approvals
+from api import approvals, csv, listing
+from api.as_of import StateAsOf, Told, reading
 from api.auth import Caller, Scope, needs
-from api.edge import Answer, Body, Done, Key, LedgerRoute, Slug, Text, common, edge_of, respond
+from api.edge import Body, Done, Key, LedgerRoute, Slug, Text, common
+from api.links import Known
 from api.positions import Paged, Reached
 from api.rows import row_model, shown
 from api.treasury import require_house
@@ -15,6 +18,7 @@ from ledger.periods.calendar import month as calendar_month
 from ledger.periods.commands import ClosePeriod, ReopenPeriod
 from projections import views
 from projections.queries import periods
+from projections.reading import Row
 
 router = APIRouter(prefix="/v1/periods", tags=["books"], route_class=LedgerRoute)
 
@@ -91,7 +95,7 @@ class PeriodDone(Done):
     status: str
 
 
-class PeriodsAnswer(Answer):
+class PeriodsAnswer(Told):
     """Months that were closed, the last one first."""
 
     periods: list[PeriodRow]
@@ -139,7 +143,7 @@ class Commit(BaseModel):
     digest: str = Field(description="SHA-256 of the journal up to its last position.")
 
 
-class PeriodAnswer(Answer):
+class PeriodAnswer(Told):
     """A month: how it stands, its figures, and what fixes them."""
 
     month: str
@@ -153,7 +157,7 @@ class PeriodAnswer(Answer):
     links: dict[str, str]
 
 
-class LateAnswer(Answer):
+class LateAnswer(Told):
     """A page of late entries, the oldest first."""
 
     entries: list[LateRow]
@@ -196,59 +200,76 @@ async def reopen_period(
     return await approvals.submit_or_ask(request, caller, command, status=200)
 
 
-@router.get("", response_model=PeriodsAnswer, dependencies=[Reached], summary="Months")
-def list_periods(request: Request, caller: Auditing) -> Response:
+@router.get(
+    "",
+    response_model=PeriodsAnswer,
+    responses=csv.DOCUMENTED,
+    dependencies=[Reached],
+    summary="Months",
+)
+def list_periods(request: Request, caller: Auditing, asked: StateAsOf) -> Response:
     """List the months that were closed, and those of them that were reopened."""
     require_house(caller)
-    with edge_of(request).reads.book() as at:
-        found = periods.listed(at, network=caller.network)
-        open_from = periods.open_from(at, network=caller.network)
+    with reading(request, asked) as read:
+        found = periods.listed(read.at, network=caller.network, known=read.past)
     listed = [shown(row, without=("network",), renamed=_RENAMED) for row in found]
-    return respond({"periods": listed, "open_from": open_from, "position": at.position})
-
-
-@router.get("/{month}", response_model=PeriodAnswer, dependencies=[Reached], summary="A month")
-def get_period(request: Request, month: MonthName, caller: Auditing) -> Response:
-    """Tell a month's opening and closing figures, what moved, and what came late.
-
-    Those of a closed month never change; the late columns tell what was recorded since.
-    """
-    require_house(caller)
-    named = calendar_month(month)
-    with edge_of(request).reads.book() as at:
-        found = periods.one(at, network=caller.network, named=named)
-    return respond(
-        {
-            "month": month,
-            "period": shown(found.standing, without=("network",), renamed=_RENAMED),
-            "figures_position": found.position,
-            "figures": [shown(row) for row in found.figures],
-            "approved_by": found.approved_by,
-            "commit": found.commit,
-            "links": {"late": f"/v1/periods/{month}/late"},
-            "position": at.position,
-        }
-    )
+    parts = {"periods": listed, "open_from": periods.open_from(found)}
+    return listing.answer_all(request, "periods", PeriodRow, parts, read)
 
 
 @router.get(
-    "/{month}/late", response_model=LateAnswer, dependencies=[Reached], summary="Late entries"
+    "/{month}",
+    response_model=PeriodAnswer,
+    responses=csv.DOCUMENTED,
+    dependencies=[Reached],
+    summary="A month",
 )
-def list_late(request: Request, month: MonthName, caller: Auditing, paging: Paged) -> Response:
-    """List the entries of a closed month that were recorded after it was closed."""
+def get_period(request: Request, month: MonthName, caller: Auditing, asked: StateAsOf) -> Response:
+    """Tell a month's opening and closing figures, what moved, and what came late.
+
+    Those of a closed month never change; the late columns tell what was recorded since. CSV has
+    the figures.
+    """
     require_house(caller)
     named = calendar_month(month)
-    with edge_of(request).reads.book() as at:
-        page = periods.late(
-            at, network=caller.network, named=named, limit=paging.limit, cursor=paging.cursor
-        )
-    listed = [
-        shown(
-            row,
-            without=("kind", "account"),
-            renamed=_LATE,
-            links={"event": f"/v1/events/{row['position']}"},
-        )
-        for row in page.rows
-    ]
-    return respond({"entries": listed, "cursor": page.cursor, "position": page.position})
+    with reading(request, asked) as read:
+        found = periods.one(read.at, network=caller.network, named=named, known=read.past)
+    parts = {
+        "month": month,
+        "period": shown(found.standing, without=("network",), renamed=_RENAMED),
+        "figures_position": found.position,
+        "figures": [shown(row) for row in found.figures],
+        "approved_by": found.approved_by,
+        "commit": found.commit,
+        "links": {"late": f"/v1/periods/{month}/late"},
+    }
+    return listing.answer_all(request, "figures", FigureRow, parts, read)
+
+
+@router.get(
+    "/{month}/late",
+    response_model=LateAnswer,
+    responses=csv.DOCUMENTED,
+    dependencies=[Reached],
+    summary="Late entries",
+)
+def list_late(
+    request: Request, month: MonthName, caller: Auditing, paging: Paged, asked: StateAsOf
+) -> Response:
+    """List the entries of a closed month that were recorded after it was closed."""
+    require_house(caller)
+    find = partial(periods.late, network=caller.network, named=calendar_month(month))
+    return listing.answer(
+        request,
+        paging,
+        asked,
+        name="entries",
+        model=LateRow,
+        find=find,
+        show=listing.each(_late),
+    )
+
+
+def _late(_: Known, row: Row) -> dict[str, Any]:
+    event = {"event": f"/v1/events/{row['position']}"}
+    return shown(row, without=("kind", "account"), renamed=_LATE, links=event)

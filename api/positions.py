@@ -9,8 +9,8 @@ from fastapi.concurrency import run_in_threadpool
 
 from api.auth import Caller, needs
 from api.edge import edge_of
-from api.health import projected_of
 from api.problems import Problem
+from api.reads import projected_of
 
 LONGEST_WAIT_MS: Final = 10_000
 _POLL_SECONDS: Final = (0.002, 0.005, 0.01, 0.02, 0.05)

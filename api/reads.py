@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, LiteralString
 
 import psycopg
 from eventsourcing.persistence import PersistenceError
@@ -158,6 +158,21 @@ def head_of(connection: Connection) -> int:
     """Return the last position of the journal."""
     row = connection.execute("SELECT max(last_position) FROM journal.commits").fetchone()
     return int(row[0]) if row and row[0] is not None else 0
+
+
+def projected_of(connection: Connection) -> int:
+    """Return the position that the projections include; 0 before their first generation."""
+    return of_the_book(connection, "SELECT position FROM book.generation")
+
+
+def of_the_book(connection: Connection, query: LiteralString) -> int:
+    """Ask the projections for a number; 0 before their first generation."""
+    try:
+        with connection.transaction():
+            row = connection.execute(query).fetchone()
+    except psycopg.errors.UndefinedTable:
+        return 0
+    return int(row[0]) if row else 0
 
 
 def _configure(connection: Connection) -> None:

@@ -2,19 +2,17 @@
 
 from collections.abc import Callable
 from time import monotonic, sleep
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Final, TypeVar
 from uuid import uuid4
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from api import approvals
 from api.auth import Caller, Scope, needs
-from api.clock import now
 from api.edge import (
     AmountMinor,
-    Answer,
     Body,
     Currency,
     Done,
@@ -28,13 +26,9 @@ from api.edge import (
     carry_out,
     common,
     edge_of,
-    respond,
 )
-from api.positions import Paged, Reached
 from api.problems import Problem
-from api.rows import row_model, shown
 from ledger import money
-from ledger.core import stream
 from ledger.treasury.commands import (
     CorrectTreasury,
     FundsFigures,
@@ -50,7 +44,6 @@ from ledger.treasury.events import (
 )
 from ledger.treasury.payouts import DischargePartner, MatchBankLine, SettleWithPartner
 from ledger.treasury.settlements import LONGEST_LIST
-from projections import views
 from projections.queries import treasury
 from projections.reading import Snapshot
 
@@ -595,320 +588,3 @@ def _recent(edge: Edge, head: int, read: Callable[[Snapshot], Figures]) -> Figur
         if found.position >= head or monotonic() >= deadline:
             return found
         sleep(_POLL_SECONDS)
-
-
-# -- what there is -------------------------------------------------------------------------------
-
-
-class CoverageRow(BaseModel):
-    """One currency of real money: what covers it, and what of it is the operator's."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    network: str
-    currency: str
-    status: str = Field(description="covered, or short: by the figures of this answer.")
-    alerted_since: str | None = Field(description="Since when the coverage alert stands.")
-    coverage_bps: int | None = Field(
-        description="Assets per liability in 1/10000, rounded down; null when nothing is owed."
-    )
-    liability_minor: int = Field(description="Player funds: the whole liability to players.")
-    liability: str
-    bank_minor: int
-    bank: str
-    transit_minor: int
-    transit: str
-    assets_minor: int = Field(description="Bank and transit.")
-    assets: str
-    spare_minor: int = Field(description="Assets less liability.")
-    spare: str
-    debt_minor: int = Field(description="What players owe; covers nothing.")
-    debt: str
-    earned_minor: int = Field(description="Rake, after what went to jackpots.")
-    earned: str
-    swept_minor: int = Field(description="What of it the operator took out.")
-    swept: str
-    sweepable_minor: int = Field(description="What the operator may take out now.")
-    sweepable: str
-    fees_minor: int = Field(description="What providers kept: the operator's expense.")
-    fees: str
-    own_funds_minor: int = Field(description="The operator's own money that it put in.")
-    own_funds: str
-    shortfall_minor: int
-    shortfall: str
-    suspense_minor: int
-    suspense: str
-    owed_by_partners_minor: int = Field(
-        description="Settled with partners and owed by them: no longer the room's."
-    )
-    owed_by_partners: str
-
-
-class CoverageAnswer(Answer):
-    """What covers player funds now."""
-
-    currencies: list[CoverageRow]
-
-
-class AgeRow(BaseModel):
-    """Money in transit of one age."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    from_days: int = Field(description="Whole days since it was confirmed, at least.")
-    before_days: int | None = Field(description="And fewer than these; null: however many.")
-    deposits: int
-    amount_minor: int
-    amount: str
-    oldest_at: str
-
-
-class TransitRow(BaseModel):
-    """What one provider has yet to pay, by age."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    provider: str
-    currency: str
-    amount_minor: int = Field(description="What is in transit at the provider.")
-    amount: str
-    oldest_at: str | None
-    unexplained_minor: int = Field(
-        description="What of it no deposit stands for: 0 unless corrections were booked."
-    )
-    unexplained: str
-    ages: list[AgeRow]
-    links: dict[str, str]
-
-
-class TransitAnswer(Answer):
-    """Money in transit by provider and age."""
-
-    providers: list[TransitRow]
-
-
-class TransitDeposit(BaseModel):
-    """A deposit in transit, or a charge-back that is yet to be kept back (below zero)."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    deposit: str
-    player: str
-    status: str
-    confirmed_at: str
-    days: int = Field(description="Whole days since it was confirmed.")
-    currency: str
-    amount_minor: int
-    amount: str
-
-
-class TransitDepositsAnswer(Answer):
-    """A page of the deposits in transit at one provider, the oldest first."""
-
-    deposits: list[TransitDeposit]
-    cursor: str | None
-
-
-class BankRow(BaseModel):
-    """A movement of the client-funds account."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    position: int
-    occurred_at: str
-    recorded_at: str
-    event: str
-    currency: str
-    debit_minor: int = Field(description="What came in.")
-    debit: str
-    credit_minor: int = Field(description="What went out.")
-    credit: str
-    balance_minor: int = Field(description="What the account held after it.")
-    balance: str
-    bank_reference: str | None = Field(
-        description="What the bank's statement calls it; null until a payment is matched."
-    )
-    provider: str | None
-    withdrawal: str | None
-    settlement: str | None
-    reason: str | None
-    links: dict[str, str]
-
-
-class BankAnswer(Answer):
-    """A page of the movements of the client-funds account, the newest first."""
-
-    movements: list[BankRow]
-    cursor: str | None
-
-
-class UnmatchedRow(BaseModel):
-    """A paid withdrawal that was not found in the bank's statement yet."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    withdrawal: str
-    player: str
-    currency: str
-    amount_minor: int
-    amount: str
-
-
-class UnmatchedAnswer(Answer):
-    """A page of paid withdrawals to be matched."""
-
-    withdrawals: list[UnmatchedRow]
-    cursor: str | None
-
-
-PartnerFundsRow: Any = row_model("PartnerFundsRow", views.PARTNERS, position=int)
-
-
-class PartnersAnswer(Answer):
-    """What was settled with each partner."""
-
-    partners: list[PartnerFundsRow]
-
-
-@router.get(
-    "/coverage", response_model=CoverageAnswer, dependencies=[Reached], summary="Coverage now"
-)
-def get_coverage(request: Request, caller: Auditing) -> Response:
-    """Tell what covers player funds, real money alone, and what of it the operator may take.
-
-    Source: K 1.8, K 5.1.
-    """
-    require_house(caller)
-    with edge_of(request).reads.book() as at:
-        found = treasury.coverage(at, network=caller.network)
-    return respond({"currencies": [shown(row) for row in found], "position": at.position})
-
-
-@router.get(
-    "/transit", response_model=TransitAnswer, dependencies=[Reached], summary="Money in transit"
-)
-def get_transit(request: Request, caller: Auditing) -> Response:
-    """Tell what each provider has yet to pay, by its age in days.
-
-    What a provider paid without a list is counted off his oldest deposits.
-    """
-    require_house(caller)
-    with edge_of(request).reads.book() as at:
-        found = treasury.in_transit(at, network=caller.network, now=now())
-    providers = [_transit_row(row, found.ages) for row in found.providers]
-    return respond({"providers": providers, "position": found.position})
-
-
-def _transit_row(row: Any, ages: Any) -> dict[str, Any]:
-    mine = [
-        age
-        for age in ages
-        if (age["provider"], age["currency"]) == (row["provider"], row["currency"])
-    ]
-    bounds = dict(zip(treasury.AGES, (*treasury.AGES[1:], None), strict=True))
-    return shown(
-        {
-            **row,
-            "oldest_at": min((age["oldest_at"] for age in mine), default=None),
-            "unexplained_minor": row["amount_minor"] - sum(age["amount_minor"] for age in mine),
-            "ages": [
-                {
-                    "from_days": age["from_days"],
-                    "before_days": bounds[age["from_days"]],
-                    "deposits": age["deposits"],
-                    "amount_minor": age["amount_minor"],
-                    "oldest_at": age["oldest_at"],
-                }
-                for age in mine
-            ],
-        },
-        links={"deposits": f"/v1/treasury/transit/{row['provider']}?currency={row['currency']}"},
-    )
-
-
-@router.get(
-    "/transit/{provider}",
-    response_model=TransitDepositsAnswer,
-    dependencies=[Reached],
-    summary="Deposits in transit",
-)
-def list_transit(
-    request: Request, provider: Provider, currency: OneCurrency, caller: Auditing, paging: Paged
-) -> Response:
-    """List what a provider has yet to pay, the oldest first. The read is recorded."""
-    require_house(caller)
-    at_instant = now()
-    reads = edge_of(request).reads
-    with reads.book() as at:
-        page = treasury.deposits_in_transit(
-            at,
-            network=caller.network,
-            provider=provider,
-            currency=currency,
-            limit=paging.limit,
-            cursor=paging.cursor,
-        )
-    subject = stream("transit", caller.network, provider)
-    reads.record(caller, "transit", subject, request.scope["request_id"], at_instant)
-    listed = [shown({**row, "days": (at_instant - row["confirmed_at"]).days}) for row in page.rows]
-    return respond({"deposits": listed, "cursor": page.cursor, "position": page.position})
-
-
-@router.get(
-    "/bank",
-    response_model=BankAnswer,
-    dependencies=[Reached],
-    summary="Movements of the client-funds account",
-)
-def list_bank(
-    request: Request,
-    caller: Auditing,
-    paging: Paged,
-    currency: Annotated[Currency | None, Query()] = None,
-) -> Response:
-    """List what came in and went out, with the balance after it, the newest first."""
-    require_house(caller)
-    with edge_of(request).reads.book() as at:
-        page = treasury.bank_movements(
-            at,
-            network=caller.network,
-            currency=currency,
-            limit=paging.limit,
-            cursor=paging.cursor,
-        )
-    listed = [shown(row, links={"event": f"/v1/events/{row['position']}"}) for row in page.rows]
-    return respond({"movements": listed, "cursor": page.cursor, "position": page.position})
-
-
-@router.get(
-    "/unmatched",
-    response_model=UnmatchedAnswer,
-    dependencies=[Reached],
-    summary="Payments to be matched",
-)
-def list_unmatched(request: Request, caller: Auditing, paging: Paged) -> Response:
-    """List paid withdrawals that were not found in the bank's statement. The read is recorded."""
-    require_house(caller)
-    reads = edge_of(request).reads
-    with reads.book() as at:
-        page = treasury.unmatched_payments(
-            at, network=caller.network, limit=paging.limit, cursor=paging.cursor
-        )
-    subject = stream("unmatched", caller.network, "all")
-    reads.record(caller, "unmatched", subject, request.scope["request_id"], now())
-    listed = [shown(row) for row in page.rows]
-    return respond({"withdrawals": listed, "cursor": page.cursor, "position": page.position})
-
-
-@router.get(
-    "/partners",
-    response_model=PartnersAnswer,
-    dependencies=[Reached],
-    summary="Settled with partners",
-)
-def get_partners(request: Request, caller: Auditing) -> Response:
-    """Tell what was settled with each partner and what he owes. Source: K 3.11, K 5.1."""
-    require_house(caller)
-    with edge_of(request).reads.book() as at:
-        found = treasury.settled_with_partners(at, network=caller.network)
-    return respond({"partners": [shown(row) for row in found], "position": at.position})

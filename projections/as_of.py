@@ -37,19 +37,19 @@ def resolve(
     if position is not None:
         asked, clamped = min(position, at.position), position > at.position
     if recorded_at is not None:
-        last = _recorded_last(at)
+        last = recorded_time(at, at.position)
         clamped = clamped or last is None or recorded_at >= last
         recorded = at.connection.execute(sa.select(sa.func.book.position_at(recorded_at)))
         asked = min(asked, recorded.scalar_one())
     return AsOf(asked, occurred_at, recorded_at, clamped)
 
 
-def _recorded_last(at: Snapshot) -> datetime | None:
-    """Return when the last position of the book was recorded; None while it is empty."""
+def recorded_time(at: Snapshot, position: int) -> datetime | None:
+    """Return when a position was recorded; None for one beyond the journal's end."""
     commits = BOOK["commits"].c
     statement = (
         sa.select(commits.recorded_at)
-        .where(commits.last_position >= at.position)
+        .where(commits.last_position >= position)
         .order_by(commits.last_position)
         .limit(1)
     )

@@ -7,8 +7,9 @@ from typing import Final, NamedTuple
 import sqlalchemy as sa
 
 from ledger.periods.calendar import Month, month
+from ledger.periods.events import period_stream
 from projections.as_of import AsOf, view
-from projections.queries import entries
+from projections.queries import entries, states
 from projections.reading import BOOK, Page, Row, Snapshot, rows
 
 _INSTANT: Final = timedelta(microseconds=1)
@@ -47,46 +48,59 @@ class Period(NamedTuple):
     """The commit that holds the closing position, with its digest; None while it is open."""
 
 
-def listed(at: Snapshot, *, network: str) -> Sequence[Row]:
-    """Return the months that were closed, the last one first."""
+def listed(at: Snapshot, *, network: str, known: AsOf | None = None) -> Sequence[Row]:
+    """Return the months that were closed, the last one first; by a position if one is given."""
     statement = sa.select(BOOK["periods"]).where(_PERIODS.network == network)
-    return rows(at, statement.order_by(_PERIODS.month.desc()))
+    found = rows(at, statement.order_by(_PERIODS.month.desc()))
+    return [row for row in (_by(at, row, known) for row in found) if row is not None]
 
 
-def standing(at: Snapshot, *, network: str, named: Month) -> Row:
-    """Return how a month stands; one that was never closed is open."""
+def standing(at: Snapshot, *, network: str, named: Month, known: AsOf | None = None) -> Row:
+    """Return how a month stands, or stood at a position; one that was never closed is open."""
     statement = sa.select(BOOK["periods"]).where(
         _PERIODS.network == network, _PERIODS.month == str(named)
     )
-    found = rows(at, statement)
+    for row in rows(at, statement):
+        stood = _by(at, row, known)
+        if stood is not None:
+            return stood
     nothing: Row = dict.fromkeys(BOOK["periods"].c.keys())
-    return (
-        found[0]
-        if found
-        else {**nothing, "network": network, "month": str(named), "status": "open"}
-    )
+    return {**nothing, "network": network, "month": str(named), "status": "open"}
 
 
-def one(at: Snapshot, *, network: str, named: Month) -> Period:
-    """Return a month with its figures.
+def _by(at: Snapshot, row: Row, known: AsOf | None) -> Row | None:
+    """Return how a month stood at a position; None while it had not been closed."""
+    if known is None or row["position"] <= known.position:
+        return row
+    past = states.fold(at, period_stream(row["network"], row["month"]), known.position)
+    if past is None:
+        return None
+    said = {name: getattr(past.state, name, None) for name in row}
+    closing = past.position if past.state.status == "closed" else None
+    return {**said, "position": past.position, "closing_position": closing}
+
+
+def one(at: Snapshot, *, network: str, named: Month, known: AsOf | None = None) -> Period:
+    """Return a month with its figures, as of a position if one is given.
 
     Opening, what happened in the month, and what was recorded late of months before make the
     closing figures. What is late of this month itself is beside them: it is in those of a later.
     """
-    now = standing(at, network=network, named=named)
-    closing = now["closing_position"]
-    position = at.position if closing is None else int(closing)
-    before = standing(at, network=network, named=named.preceding)["closing_position"]
+    now = standing(at, network=network, named=named, known=known)
+    closing, end = now["closing_position"], at.position if known is None else known.position
+    position = end if closing is None else int(closing)
+    preceding = standing(at, network=network, named=named.preceding, known=known)
+    before = preceding["closing_position"]
 
-    def known(recorded: int, until: datetime) -> Known:
+    def by(recorded: int, until: datetime) -> Known:
         return _components(at, network, AsOf(recorded, until - _INSTANT))
 
-    earlier, whole = known(position, named.begins_at), known(position, named.ends_at)
-    opening = earlier if before is None else known(int(before), named.begins_at)
+    earlier, whole = by(position, named.begins_at), by(position, named.ends_at)
+    opening = earlier if before is None else by(int(before), named.begins_at)
     late: Known = {}
     if closing is not None:
-        in_all = known(at.position, named.ends_at)
-        of_before = known(at.position, named.begins_at)
+        in_all = by(end, named.ends_at)
+        of_before = by(end, named.begins_at)
         late = {
             key: sums.less(of_before.get(key, _NOTHING)).less(
                 whole.get(key, _NOTHING).less(earlier.get(key, _NOTHING))
@@ -177,29 +191,33 @@ def _commit(at: Snapshot, closing: int | None) -> Row | None:
 
 
 def late(
-    at: Snapshot, *, network: str, named: Month, limit: int = 100, cursor: str | None = None
+    at: Snapshot,
+    *,
+    network: str,
+    named: Month,
+    known: AsOf | None = None,
+    limit: int = 100,
+    cursor: str | None = None,
 ) -> Page:
     """Return a page of the entries of a closed month that were recorded after it was closed.
 
     The oldest first; none while it is open. Raises InvalidCursorError.
     """
-    closing = standing(at, network=network, named=named)["closing_position"]
+    closing = standing(at, network=network, named=named, known=known)["closing_position"]
     if closing is None:
-        return Page(at.position, (), None)
+        return Page(at.position if known is None else known.position, (), None)
     filters = entries.Filters(
         network=network,
         occurred_from=named.begins_at,
         occurred_before=named.ends_at,
         position_from=int(closing) + 1,
     )
-    return entries.page(at, filters, limit=limit, cursor=cursor, newest_first=False)
+    return entries.page(at, filters, known=known, limit=limit, cursor=cursor, newest_first=False)
 
 
-def open_from(at: Snapshot, *, network: str) -> str | None:
+def open_from(months: Sequence[Row]) -> str | None:
     """Return the month that is to be closed next; None while none was ever closed."""
-    statement = sa.select(_PERIODS.month, _PERIODS.status).where(_PERIODS.network == network)
-    found = {name: status for name, status in at.connection.execute(statement)}
-    if not found:
+    if not months:
         return None
-    reopened = sorted(name for name, status in found.items() if status != "closed")
-    return reopened[0] if reopened else str(month(max(found)).following)
+    reopened = sorted(row["month"] for row in months if row["status"] != "closed")
+    return reopened[0] if reopened else str(month(max(row["month"] for row in months)).following)

@@ -2,21 +2,21 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import sqlalchemy as sa
 
 from ledger import accounts
+from ledger.cashier.events import WithdrawalPaid
 from ledger.core import stream
 from ledger.money import is_real
 from ledger.treasury.commands import FundsFigures, TransitFigures
+from ledger.treasury.events import partner_stream, treasury_stream
 from ledger.treasury.policies import Funds
 from projections import cursors
-from projections.queries import client_funds, entries
+from projections.as_of import AsOf, view
+from projections.queries import client_funds, entries, payments, states
 from projections.reading import BOOK, Page, Row, Snapshot, rows
-
-AGES: Final = (0, 1, 3, 7, 14, 30)
-"""Days at which the ages of money in transit are divided."""
 
 _COMPONENTS = BOOK["components"].c
 _ACCOUNTS = BOOK["accounts"].c
@@ -24,7 +24,13 @@ _OPEN = BOOK["deposits_in_transit"].c
 _PROVIDERS = BOOK["providers"].c
 _TREASURY = BOOK["treasury"].c
 _PAYMENTS = BOOK["payments"].c
-_EVENTS = sa.table("events", sa.column("notification_id"), sa.column("state"), schema="journal").c
+_EVENTS = sa.table(
+    "events",
+    sa.column("notification_id"),
+    sa.column("topic"),
+    sa.column("state"),
+    schema="journal",
+).c
 
 
 # -- figures that commands rest on ---------------------------------------------------------------
@@ -101,37 +107,51 @@ def funds(at: Snapshot) -> list[Funds]:
 _BESIDE: Final = ("rake", "swept", "own-funds", "fee", "shortfall", "suspense", "partner")
 
 
-def coverage(at: Snapshot, *, network: str) -> list[Row]:
+def coverage(at: Snapshot, *, network: str, known: AsOf | None = None) -> list[Row]:
     """Return a row per currency of real money: what covers it, and what the operator may take.
 
+    As of an instant if one is given; the alert is as it stood at its position.
     ``sweepable_minor`` is the least of the rake not yet swept, of what is at the bank, and of what
     covers more than is owed; 0 when any of them is below.
     """
+    held = view("components", known).c
     statement = (
         sa.select(
-            _COMPONENTS.currency,
-            _COMPONENTS.component,
-            sa.cast(sa.func.sum(_COMPONENTS.balance_minor), sa.BigInteger),
+            held.currency,
+            held.component,
+            sa.cast(sa.func.sum(held.balance_minor), sa.BigInteger),
         )
-        .where(_COMPONENTS.network == network, _COMPONENTS.component.in_(_BESIDE))
-        .group_by(_COMPONENTS.currency, _COMPONENTS.component)
+        .where(held.network == network, held.component.in_(_BESIDE))
+        .group_by(held.currency, held.component)
     )
     beside = {
         (currency, component): amount
         for currency, component, amount in at.connection.execute(statement)
     }
-    told = {
-        row["currency"]: row
-        for row in rows(at, sa.select(BOOK["treasury"]).where(_TREASURY.network == network))
-    }
+    alerted = _alerted(at, network, known)
     return [
-        _covered(row, {name: beside.get((row["currency"], name), 0) for name in _BESIDE}, told)
-        for row in client_funds.by_currency(at, network=network)
+        _covered(row, {name: beside.get((row["currency"], name), 0) for name in _BESIDE}, alerted)
+        for row in client_funds.by_currency(at, network=network, known=known)
         if is_real(row["currency"])
     ]
 
 
-def _covered(row: Row, beside: dict[str, int], told: dict[str, Row]) -> Row:
+def _alerted(at: Snapshot, network: str, known: AsOf | None) -> dict[str, datetime]:
+    """Return since when the coverage alert of each currency stands that has one."""
+    since: dict[str, datetime] = {}
+    for row in rows(at, sa.select(BOOK["treasury"]).where(_TREASURY.network == network)):
+        currency, said = row["currency"], row
+        if known is not None and row["position"] > known.position:
+            past = states.fold(at, treasury_stream(network, currency), known.position)
+            if past is None:
+                continue
+            said = {"status": past.state.status, "since": past.state.since}
+        if said["status"] == "short":
+            since[currency] = said["since"]
+    return since
+
+
+def _covered(row: Row, beside: dict[str, int], alerted: dict[str, datetime]) -> Row:
     currency = row["currency"]
     spare = row["assets_minor"] - row["liability_minor"]
     unswept = beside["rake"] - beside["swept"]
@@ -139,9 +159,7 @@ def _covered(row: Row, beside: dict[str, int], told: dict[str, Row]) -> Row:
         "network": row["network"],
         "currency": currency,
         "status": "short" if spare < 0 else "covered",
-        "alerted_since": told[currency]["since"]
-        if currency in told and told[currency]["status"] == "short"
-        else None,
+        "alerted_since": alerted.get(currency),
         "coverage_bps": row["coverage_bps"],
         "liability_minor": row["liability_minor"],
         "bank_minor": row["bank_minor"],
@@ -160,136 +178,6 @@ def _covered(row: Row, beside: dict[str, int], told: dict[str, Row]) -> Row:
     }
 
 
-# -- money in transit ----------------------------------------------------------------------------
-
-
-class Transit(NamedTuple):
-    """Money in transit: a row per provider and currency, and its parts by age."""
-
-    position: int
-    providers: Sequence[Row]
-    ages: Sequence[Row]
-
-
-def _left(network: str, provider: str | None = None, currency: str | None = None) -> sa.Subquery:
-    """Select the deposits in transit with what of each is left to be paid.
-
-    What a provider paid without saying for which deposits is counted off the oldest ones, so that
-    what is left always adds up to the balance of his account, if the deposits reach that far.
-    """
-    mine = [_OPEN.network == network]
-    if provider is not None:
-        mine += [_OPEN.provider == provider, _OPEN.currency == currency]
-    place = [_OPEN.provider, _OPEN.currency]
-    held = (
-        sa.select(_ACCOUNTS.balance_minor)
-        .where(
-            _ACCOUNTS.code == sa.func.concat("transit:", network, ":", _OPEN.provider),
-            _ACCOUNTS.currency == _OPEN.currency,
-        )
-        .scalar_subquery()
-    )
-    to_pay = sa.func.greatest(_OPEN.open_minor, 0)
-    older = sa.func.sum(to_pay).over(
-        partition_by=place, order_by=[_OPEN.confirmed_at, _OPEN.deposit], rows=(None, 0)
-    )
-    opened = sa.func.sum(_OPEN.open_minor).over(partition_by=place)
-    running = (
-        sa.select(
-            *place,
-            _OPEN.deposit,
-            _OPEN.player,
-            _OPEN.status,
-            _OPEN.confirmed_at,
-            _OPEN.open_minor,
-            older.label("older_minor"),
-            sa.func.greatest(opened - sa.func.coalesce(held, 0), 0).label("paid_minor"),
-        )
-        .where(*mine)
-        .subquery("running")
-    )
-    left = sa.case(
-        (running.c.open_minor < 0, running.c.open_minor),
-        else_=sa.func.greatest(
-            sa.func.least(running.c.open_minor, running.c.older_minor - running.c.paid_minor), 0
-        ),
-    )
-    return sa.select(running, sa.cast(left, sa.BigInteger).label("amount_minor")).subquery("left")
-
-
-def in_transit(at: Snapshot, *, network: str, now: datetime) -> Transit:
-    """Return money in transit by provider and by age; days are whole ones since confirmation."""
-    left = _left(network)
-    days = sa.cast(
-        sa.func.floor(sa.extract("epoch", sa.literal(now) - left.c.confirmed_at) / 86_400),
-        sa.Integer,
-    )
-    age = sa.case(*[(days >= bound, bound) for bound in reversed(AGES)], else_=0)
-    by_age = (
-        sa.select(
-            left.c.provider,
-            left.c.currency,
-            age.label("from_days"),
-            sa.func.count().label("deposits"),
-            sa.cast(sa.func.sum(left.c.amount_minor), sa.BigInteger).label("amount_minor"),
-            sa.func.min(left.c.confirmed_at).label("oldest_at"),
-        )
-        .where(left.c.amount_minor != 0)
-        .group_by(left.c.provider, left.c.currency, sa.text("from_days"))
-        .order_by(left.c.provider, left.c.currency, sa.text("from_days"))
-    )
-    provider = sa.func.split_part(_ACCOUNTS.code, ":", 3).label("provider")
-    held = (
-        sa.select(provider, _ACCOUNTS.currency, _ACCOUNTS.balance_minor.label("amount_minor"))
-        .where(
-            _ACCOUNTS.network == network,
-            _ACCOUNTS.component == "transit",
-            _ACCOUNTS.player.is_(None),
-            _ACCOUNTS.table_id.is_(None),
-        )
-        .order_by(provider, _ACCOUNTS.currency)
-    )
-    return Transit(at.position, rows(at, held), rows(at, by_age))
-
-
-def deposits_in_transit(
-    at: Snapshot,
-    *,
-    network: str,
-    provider: str,
-    currency: str,
-    limit: int = 100,
-    cursor: str | None = None,
-) -> Page:
-    """Return a page of what a provider has yet to pay, the oldest first.
-
-    Charge-backs that he has yet to keep back are below zero. Raises InvalidCursorError.
-    """
-    left = _left(network, provider, currency)
-    statement = (
-        sa.select(
-            *(left.c[name] for name in ("deposit", "player", "status", "confirmed_at")),
-            left.c.currency,
-            left.c.amount_minor,
-        )
-        .where(left.c.amount_minor != 0)
-        .order_by(left.c.confirmed_at, left.c.deposit)
-        .limit(limit + 1)
-    )
-    listed = cursors.listing("transit", {"of": f"{network}:{provider}:{currency}"})
-    if cursor is not None:
-        since, deposit = cursors.decode(cursor, listed, (str, str)).key
-        after = sa.tuple_(sa.cast(sa.literal(since), sa.DateTime(timezone=True)), deposit)
-        statement = statement.where(sa.tuple_(left.c.confirmed_at, left.c.deposit) > after)
-    found = rows(at, statement)
-    following = None
-    if len(found) > limit:
-        last = found[limit - 1]
-        key = [last["confirmed_at"].isoformat(), last["deposit"]]
-        following = cursors.encode(cursors.Cursor(listed, at.position, key))
-    return Page(at.position, found[:limit], following)
-
-
 # -- the bank ------------------------------------------------------------------------------------
 
 
@@ -298,21 +186,25 @@ def bank_movements(
     *,
     network: str,
     currency: str | None = None,
+    known: AsOf | None = None,
     limit: int = 100,
     cursor: str | None = None,
 ) -> Page:
     """Return a page of what moved on the client-funds account, the newest first.
 
-    ``bank_reference`` is what the bank's statement calls it; None until a payment is matched.
-    Raises InvalidCursorError.
+    ``bank_reference`` is what the bank's statement calls it; None where a payment was not matched
+    by the page's position. Raises InvalidCursorError.
     """
     filters = entries.Filters(network=network, account=accounts.bank(network), currency=currency)
-    page = entries.page(at, filters, limit=limit, cursor=cursor)
+    page = entries.page(at, filters, known=known, limit=limit, cursor=cursor)
     positions = sorted({int(row["position"]) for row in page.rows})
     told = {row["position"]: row for row in rows(at, _facts(positions))}
     paid = [row["withdrawal"] for row in told.values() if row["withdrawal"] is not None]
     shown = sa.select(_PAYMENTS.withdrawal, _PAYMENTS.bank_reference).where(
-        _PAYMENTS.network == network, _PAYMENTS.withdrawal.in_(paid)
+        _PAYMENTS.network == network,
+        _PAYMENTS.withdrawal.in_(paid),
+        # To be matched is the last that happens to a withdrawal.
+        _PAYMENTS.position <= page.position,
     )
     matched = {withdrawal: reference for withdrawal, reference in at.connection.execute(shown)}
     return Page(
@@ -351,12 +243,20 @@ def _movement(row: Row, told: Row, matched: dict[str, str | None]) -> Row:
 
 
 def unmatched_payments(
-    at: Snapshot, *, network: str, limit: int = 100, cursor: str | None = None
+    at: Snapshot,
+    *,
+    network: str,
+    known: AsOf | None = None,
+    limit: int = 100,
+    cursor: str | None = None,
 ) -> Page:
     """Return a page of paid withdrawals that the bank's statement was not found to show yet.
 
+    As of a position if one is given: such a page may be short, its cursor leads on.
     Raises InvalidCursorError.
     """
+    if known is not None:
+        return _unmatched_by(at, network, known, limit, cursor)
     statement = (
         sa.select(
             _PAYMENTS.withdrawal, _PAYMENTS.player, _PAYMENTS.currency, _PAYMENTS.amount_minor
@@ -377,8 +277,41 @@ def unmatched_payments(
     return Page(at.position, found[:limit], following)
 
 
-def settled_with_partners(at: Snapshot, *, network: str) -> Sequence[Row]:
-    """Return what was settled with each partner, and what of it he owes to his players."""
-    view = BOOK["partners"]
-    statement = sa.select(view).where(view.c.network == network)
-    return rows(at, statement.order_by(view.c.partner, view.c.currency))
+def _unmatched_by(at: Snapshot, network: str, known: AsOf, limit: int, cursor: str | None) -> Page:
+    """Return those of a page of withdrawals, paid by then, of which the last event is that."""
+    page = payments.withdrawals(
+        at, network=network, status="paid", known=known, limit=limit, cursor=cursor
+    )
+    last = sa.select(_EVENTS.notification_id).where(
+        _EVENTS.notification_id.in_([row["position"] for row in page.rows]),
+        _EVENTS.topic == WithdrawalPaid.NAME,
+    )
+    unmatched = set(at.connection.execute(last).scalars())
+    return page._replace(rows=[row for row in page.rows if row["position"] in unmatched])
+
+
+def settled_with_partners(
+    at: Snapshot, *, network: str, known: AsOf | None = None
+) -> Sequence[Row]:
+    """Return what was settled with each partner, and what of it he owes to his players.
+
+    As of a position if one is given.
+    """
+    partners = BOOK["partners"]
+    statement = sa.select(partners).where(partners.c.network == network)
+    found = rows(at, statement.order_by(partners.c.partner, partners.c.currency))
+    if known is None:
+        return found
+    return [row for row in (_partner_by(at, row, known.position) for row in found) if row]
+
+
+def _partner_by(at: Snapshot, row: Row, position: int) -> Row | None:
+    """Return what was settled with a partner by a position; None before anything was."""
+    if row["position"] <= position:
+        return row
+    of = partner_stream(row["network"], row["partner"], row["currency"])
+    past = states.fold(at, of, position)
+    if past is None:
+        return None
+    sums = {name: getattr(past.state, name) for name in row if name.endswith("_minor")}
+    return {**row, **sums, "position": past.position}

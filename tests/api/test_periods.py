@@ -243,3 +243,58 @@ def test_a_partners_token_sees_nothing_of_the_months(room: Room) -> None:
         refused(answer, 403, "not-your-partner")
     answer = room.post(f"/v1/periods/{MAY}/close", {}, role="treasurer", partner="kerching")
     refused(answer, 403, "not-your-partner")
+
+
+def test_what_was_told_of_months_is_told_again_as_of_its_position(room: Room) -> None:
+    player = room.registered("Remembered")
+    reads = ("", f"/{MAY}", f"/{JUNE}", f"/{MAY}/late")
+    asked: list[tuple[str, dict[str, Any]]] = []
+
+    def ask() -> None:
+        room.project()
+        for path in reads:
+            asked.append((path, told(room, path)))
+
+    deposited(room, player, datetime(2013, 5, 10, tzinfo=UTC), 500)
+    ask()
+    close(room, MAY)
+    ask()
+    deposited(room, player, datetime(2013, 5, 11, tzinfo=UTC), 70)
+    ask()
+    close(room, JUNE)
+    ask()
+    for month in (JUNE, MAY):
+        reopening = room.post(
+            f"/v1/periods/{month}/reopen", {"reason": "Too late."}, role="treasurer"
+        )
+        granted(room, reopening)
+        ask()
+    close(room, MAY)
+    ask()
+    for path, answer in asked:
+        assert told(room, path, position=answer["position"]) == answer
+    assert len({json.dumps(answer["periods"]) for path, answer in asked if path == ""}) == 6
+
+
+def told(room: Room, path: str, **query: Any) -> dict[str, Any]:
+    answer = room.get(f"/v1/periods{path}", role="auditor", **query)
+    assert answer.status_code == 200, answer.text
+    return {name: part for name, part in answer.json().items() if name != "as_of"}
+
+
+@pytest.mark.parametrize("path", ["", f"/{MAY}", f"/{MAY}/late"])
+def test_a_read_of_months_is_a_file_as_well(room: Room, path: str) -> None:
+    player = room.registered("Filed")
+    deposited(room, player, datetime(2013, 5, 10, tzinfo=UTC), 500)
+    room.project()
+    close(room, MAY)
+    deposited(room, player, datetime(2013, 5, 11, tzinfo=UTC), 70)
+    room.project()
+    headers = {"Authorization": f"Bearer {room.token('auditor')}", "Accept": "text/csv"}
+    answer = room.http.get(f"/v1/periods{path}", headers=headers)
+    found = told(room, path)
+    rows = found[{"": "periods", f"/{MAY}": "figures"}.get(path, "entries")]
+    header, *records, end = answer.text.splitlines()
+    assert (len(records), bool(rows)) == (len(rows), True)
+    assert set(header.split(",")) <= set(rows[0])
+    assert end.startswith(f"#end,rows={len(rows)},position=")

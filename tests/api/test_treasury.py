@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from api import treasury
+from api import funds, treasury
 from projections.check.books import check
 from tests.api.conftest import Room, refused
 from tests.api.test_hands import Game
@@ -77,7 +77,7 @@ def granted(room: Room, answer: Any) -> dict[str, Any]:
 def coverage(room: Room) -> dict[str, Any]:
     room.project()
     answer = room.get("/v1/treasury/coverage", role="auditor")
-    found = treasury.CoverageAnswer.model_validate(answer.json())
+    found = funds.CoverageAnswer.model_validate(answer.json())
     [row] = [row for row in found.currencies if row.currency == "EUR"]
     return row.model_dump()
 
@@ -85,7 +85,7 @@ def coverage(room: Room) -> dict[str, Any]:
 def transit(room: Room, provider: str = "cardpay") -> dict[str, Any]:
     room.project()
     answer = room.get("/v1/treasury/transit", role="auditor")
-    found = treasury.TransitAnswer.model_validate(answer.json())
+    found = funds.TransitAnswer.model_validate(answer.json())
     [row] = [row for row in found.providers if row.provider == provider]
     return row.model_dump()
 
@@ -107,7 +107,7 @@ def test_a_settlement_moves_deposits_to_the_bank_and_leaves_the_fee_uncovered(ro
     assert after["spare_minor"] == before["spare_minor"] - 100
     assert after["fees_minor"] == before["fees_minor"] + 100
     listed = room.get("/v1/treasury/transit/cardpay", role="auditor", currency="EUR")
-    page = treasury.TransitDepositsAnswer.model_validate(listed.json())
+    page = funds.TransitDepositsAnswer.model_validate(listed.json())
     assert second in {row.deposit for row in page.deposits}
     assert first not in {row.deposit for row in page.deposits}
     again = settle(room, "CP-2", deposits=[first], paid_minor=5000)
@@ -149,7 +149,7 @@ def test_a_gross_without_a_list_is_counted_off_the_oldest_deposits(room: Room) -
     ]
     url = row["links"]["deposits"]
     listed = room.http.get(url, headers={"Authorization": f"Bearer {room.token('auditor')}"})
-    page = treasury.TransitDepositsAnswer.model_validate(listed.json())
+    page = funds.TransitDepositsAnswer.model_validate(listed.json())
     assert [(one.deposit, one.amount_minor) for one in page.deposits] == [
         (ids[1], 1500),
         (ids[2], 4000),
@@ -317,7 +317,7 @@ def test_withdrawals_settled_with_a_partner_are_shown_apart(played: Room) -> Non
     assert treasury.DischargeDone.model_validate(answer.json()).partner_owes_minor == 0
     room.project()
     answer = room.get("/v1/treasury/partners", role="auditor")
-    [row] = treasury.PartnersAnswer.model_validate(answer.json()).partners
+    [row] = funds.PartnersAnswer.model_validate(answer.json()).partners
     assert (row.settled_minor, row.discharged_minor, row.owed_minor) == (1500, 1500, 0)
 
 
@@ -327,7 +327,7 @@ def test_payments_are_matched_with_the_banks_statement(played: Room) -> None:
     ids = [paid(room, player, 1000), paid(room, player, 500)]
     room.project()
     answer = room.get("/v1/treasury/unmatched", role="auditor", limit=500)
-    found = treasury.UnmatchedAnswer.model_validate(answer.json())
+    found = funds.UnmatchedAnswer.model_validate(answer.json())
     assert set(ids) <= {row.withdrawal for row in found.withdrawals}
     line = bank()
     body = {"bank_reference": line, "currency": "EUR", "amount_minor": 1500, "withdrawals": ids}
@@ -339,7 +339,7 @@ def test_payments_are_matched_with_the_banks_statement(played: Room) -> None:
     left = room.get("/v1/treasury/unmatched", role="auditor", limit=500).json()["withdrawals"]
     assert not set(ids) & {row["withdrawal"] for row in left}
     answer = room.get("/v1/treasury/bank", role="auditor", currency="EUR", limit=500)
-    movements = treasury.BankAnswer.model_validate(answer.json()).movements
+    movements = funds.BankAnswer.model_validate(answer.json()).movements
     shown = {row.withdrawal: row.bank_reference for row in movements if row.withdrawal}
     assert [shown[one] for one in ids] == [line, line]
     assert movements[0].balance_minor == coverage(room)["bank_minor"]
