@@ -168,14 +168,7 @@ def window_of(at: Snapshot, filters: Filters, pinned: int, *, newest_first: bool
     if filters.recorded_before is not None:
         last = min(last, recorded_before(at, filters.recorded_before))
     if filters.occurred_from is not None or filters.occurred_before is not None:
-        # What happened on these days is nowhere else, wherever else it may be.
-        days = BOOK["days"].c
-        found = sa.select(sa.func.min(days.first_position), sa.func.max(days.last_position))
-        if filters.occurred_from is not None:
-            found = found.where(days.occurred_day >= filters.occurred_from.astimezone(UTC).date())
-        if filters.occurred_before is not None:
-            found = found.where(days.occurred_day <= filters.occurred_before.astimezone(UTC).date())
-        lowest, highest = at.connection.execute(found).one()
+        lowest, highest = at.connection.execute(_OF_DAYS, _time_of(filters)).one()
         first, last = max(first, lowest or 1), min(last, highest or 0)
     window = Window((first, -1), (last + 1, -1), newest_first)
     return _in_its_time(at, filters, window)
@@ -186,14 +179,33 @@ def _in_its_time(at: Snapshot, filters: Filters, window: Window) -> Window:
     if filters.occurred_from is None and filters.occurred_before is None:
         return window
     first, last = window.positions
-    blocks = sa.select(sa.func.min(_BLOCKS.block), sa.func.max(_BLOCKS.block)).where(
-        _BLOCKS.block.between(first // BLOCK, last // BLOCK), *_in_time(filters, _BLOCKS.block)
-    )
-    lowest, highest = at.connection.execute(blocks).one()
+    asked = {**_time_of(filters), "first": first // BLOCK, "last": last // BLOCK}
+    lowest, highest = at.connection.execute(_IN_TIME, asked).one()
     if lowest is None:
         return window._replace(above=window.below)
     above, below = (lowest * BLOCK, -1), (highest * BLOCK + BLOCK, -1)
     return window._replace(above=max(window.above, above), below=min(window.below, below))
+
+
+def _time_of(filters: Filters) -> dict[str, datetime | None]:
+    return {"since": filters.occurred_from, "before": filters.occurred_before}
+
+
+# What is asked most is written out: putting a statement together takes longer than it runs.
+# What happened on these days is nowhere else, wherever else it may be.
+_OF_DAYS: Final = sa.text("""
+SELECT min(first_position), max(last_position) FROM book.days
+ WHERE (CAST(:since AS timestamptz) IS NULL
+        OR occurred_day >= CAST(CAST(:since AS timestamptz) AT TIME ZONE 'UTC' AS date))
+   AND (CAST(:before AS timestamptz) IS NULL
+        OR occurred_day <= CAST(CAST(:before AS timestamptz) AT TIME ZONE 'UTC' AS date))
+""")
+_IN_TIME: Final = sa.text("""
+SELECT min(block), max(block) FROM book.blocks
+ WHERE block BETWEEN CAST(:first AS integer) AND CAST(:last AS integer)
+   AND (CAST(:since AS timestamptz) IS NULL OR last_occurred_at >= CAST(:since AS timestamptz))
+   AND (CAST(:before AS timestamptz) IS NULL OR first_occurred_at < CAST(:before AS timestamptz))
+""")
 
 
 def recorded_before(at: Snapshot, instant: datetime) -> int:
@@ -300,7 +312,6 @@ def _asked_near(accounts: Sequence[int], window: Window, most: int) -> dict[str,
     return {"accounts": list(accounts), "first": first, "last": last, "most": most}
 
 
-# What is asked most is written out: putting a statement together takes longer than it runs.
 _NEAR: Final = """
 SELECT near.account, near.position
   FROM unnest(CAST(:accounts AS integer[])) AS asked (account)
@@ -346,11 +357,12 @@ def _of_these(
     window: Window,
 ) -> list[Key]:
     """Return the keys of the lines at some places that are in a window and pass, in order."""
-    passes = sa.and_(*_within(window), *further).label("passes")
+    passes = sa.and_(sa.true(), *further).label("passes")
     statement = at_places(places, _LINES.position, _LINES.line, passes)
     found = at.connection.execute(statement).all()
-    keys = [(position, line) for position, line, passes in found if passes]
-    return sorted(keys, reverse=window.newest_first)
+    keys = ((position, line) for position, line, passes in found if passes)
+    within = (key for key in keys if window.above < key < window.below)
+    return sorted(within, reverse=window.newest_first)
 
 
 def _accounts(at: Snapshot, filters: Filters) -> list[int]:
