@@ -75,6 +75,8 @@ def show(found: Mapping[str, Any], of: "Of", screen: Screen, most: int) -> None:
     screen.line()
     if found["cursor"] is not None:
         screen.line(f"There are more than {most} lines: --most shows them.")
+    if any(row["lines"] is None for row in found["accounts"]):
+        screen.line("Debits and credits of so many lines are added up in the CSV alone.")
     screen.line("Balances are above zero on the account's own side; instants are UTC.")
 
 
@@ -112,7 +114,7 @@ def _of(at: Desk, of: str, *, table: bool) -> Of:
 
 def _account(row: Mapping[str, Any], of: Of) -> Sequence[str]:
     names = ("opening", "debit", "credit", "closing")
-    return [of.account(row), *(row[name] or "" for name in names)]
+    return [of.account(row), *(row.get(name) or "" for name in names)]
 
 
 def _line(row: Mapping[str, Any], of: Of) -> Sequence[str]:

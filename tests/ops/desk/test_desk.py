@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from api.hand_schema import EXAMPLE
 from ops.cli import EXPECTED, app
 from ops.desk.screen import WIDTH
+from projections.queries import statements
 from tests.api.conftest import IDENTITY_KEY, JWT_KEY, Room, fresh_database, serving
 from tests.conftest import Server
 
@@ -201,6 +202,17 @@ def test_a_statement_runs_from_the_opening_to_the_closing_balance(desk: Desk) ->
     assert "There are more than 2 lines: --most shows them." in shape(
         desk("statement", "Riverboat", "--most", "2")
     )
+
+
+def test_a_statement_of_more_lines_than_are_added_up_says_so(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unsummed = "Debits and credits of so many lines are added up in the CSV alone."
+    assert unsummed not in shape(desk("statement", "Riverboat"))
+    monkeypatch.setattr(statements, "SUMMED", 3)
+    printed = shape(desk("statement", "Riverboat", "--most", "2"))
+    assert unsummed in printed
+    assert "bankroll EUR  0.00  23.00" in printed
 
 
 def test_tables_and_accounts_have_statements_too(desk: Desk) -> None:
