@@ -3,17 +3,14 @@
 import threading
 from datetime import date
 
-import msgspec
 import psycopg
 import pytest
 from eventsourcing.persistence import IntegrityError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ledger.core import Event
 from ledger.recorder import CheckpointRecorder
 from projections import checkpoints, generations, runner, source
-from projections.fold import MOVES
 from projections.rebuild import compare
 from projections.schema import book_of
 from projections.source import Batch, JournalGapError, next_batch
@@ -111,28 +108,6 @@ def test_any_chunks_of_a_batch_give_the_same_tables(
     with projector(books, 2) as again:
         again.catch_up()
     assert differences(books, 1, 2) == []
-
-
-@given(
-    event_type=st.sampled_from(MOVES),
-    key=st.tuples(*[st.text(min_size=1, max_size=3)] * 4),
-    amounts=st.tuples(*[st.integers(1, 10**12)] * 2),
-    data=st.data(),
-)
-def test_what_is_moved_at_a_table_goes_between_accounts_that_four_fields_tell(
-    event_type: type[Event], key: tuple[str, ...], amounts: tuple[int, int], data: st.DataObject
-) -> None:
-    """Of such events only the first one's postings are asked for."""
-    told = dict(zip(("network", "table", "currency", "player"), key, strict=True))
-    drawn = data.draw(st.tuples(*[st.from_type(event_type)] * 2))
-    postings = [
-        msgspec.structs.replace(event, **told, amount_minor=amount).postings()
-        for event, amount in zip(drawn, amounts, strict=True)
-    ]
-    for lines, amount in zip(postings, amounts, strict=True):
-        assert [line.amount_minor for line in lines] == [amount, -amount]
-    first, second = ([line[:2] for line in lines] for lines in postings)
-    assert first == second
 
 
 def test_a_batch_that_fails_at_its_end_leaves_no_trace(
