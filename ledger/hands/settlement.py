@@ -266,22 +266,24 @@ def rake_due(hand: Hand, tally: Tally, pot_total: int, rake_posted: int, ruleboo
         game=hand.game,
         bet_type=hand.bet_limit.bet_type,
         currency=hand.money,
-        lower_limit_minor=lower_limit(hand),
+        lower_limit_minor=lower_limit(hand, rulebook),
         pot_minor=pot_total,
         players_dealt=tally.dealt,
         streets_seen=tally.streets,
     )
 
 
-def lower_limit(hand: Hand) -> int:
-    """Return the stakes that a rake schedule goes by: the big blind, else the small bet."""
+def lower_limit(hand: Hand, rulebook: Rulebook) -> int:
+    """Return the stakes that a rake schedule goes by: the big blind, of ante games the small bet.
+
+    Source: D.
+    """
     spread = hand.x_spread
-    return (
-        hand.big_blind_amount
-        or hand.x_small_bet
-        or (spread[0] if spread else hand.ante_amount)
-        or 0
-    )
+    least = spread[0] if spread else hand.ante_amount
+    game = rulebook.games.get(hand.game)  # type: ignore[call-overload]
+    if game is not None and game.forced_bets == "ante":
+        return hand.x_small_bet or least or hand.big_blind_amount or 0
+    return hand.big_blind_amount or hand.x_small_bet or least or 0
 
 
 def drop_due(

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pokerkit as pk
 
-from tests.fuzz.facts import FORCED, TURNS, Act, Facts, Player, Street, Unsure, must
+from tests.fuzz.facts import ANTE_GAMES, FORCED, TURNS, Act, Facts, Player, Street, Unsure, must
 
 _FLOP: Final = (("Preflop", 0), ("Flop", 3), ("Turn", 1), ("River", 1))
 _SEVEN: Final = ("Third Street", "Fourth Street", "Fifth Street", "Sixth Street", "Seventh Street")
@@ -235,9 +235,9 @@ class _Table:
     def _streets(self) -> tuple[pk.Street, ...]:
         facts = self.facts
         fixed = facts.limit == "FL"
-        unit = facts.header("big_blind_amount") or facts.header("x_small_bet")
-        if not fixed:
-            unit = facts.header("big_blind_amount") or facts.header("x_bring_in")
+        unit = facts.header("x_small_bet" if fixed else "x_bring_in")
+        blind = facts.header("big_blind_amount")
+        unit = unit or blind if facts.game in ANTE_GAMES else blind or unit
         upper = facts.header("x_big_bet") or 2 * unit
         if not unit:
             raise Unsure("no stakes")

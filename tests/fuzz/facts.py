@@ -18,6 +18,9 @@ TURNS: Final = ("Fold", "Check", "Call", "Bet", "Raise")
 CARDS: Final = ("Dealt Cards", "Mucks Cards", "Shows Cards", "Discard", "Stand Pat")
 OUTSIDE: Final = ("Added Chips", "Sits Down", "Stands Up", "Player Adjustment")
 
+ANTE_GAMES: Final = ("Stud", "StudHiLo", "Soko", "Telesina", "Americana")
+"""Games that are opened with antes: their stakes are a small and a big bet, not blinds."""
+
 WHOLE: Final = ("XTC", "XCR", "JPY", "KRW")
 """Currencies without digits, as far as the corpus and its mutants use them."""
 

@@ -9,7 +9,7 @@ import pokerkit as pk
 
 from ops.simulator.rake import by_schedule
 from tests.fuzz.betting import HOLE, plan
-from tests.fuzz.facts import Facts, Player, Pot, Street, Unsure, must
+from tests.fuzz.facts import ANTE_GAMES, Facts, Player, Pot, Street, Unsure, must
 
 HIGH: Final[dict[str, Any]] = {
     "Holdem": pk.StandardHighHand,
@@ -132,7 +132,8 @@ def _due(facts: Facts, total: int) -> int:
     played = {street.name for street in facts.streets if street.acts or street.board}
     if facts.currency != "EUR" or _RAKED_FROM[facts.game] not in played:
         return 0
-    limit = facts.header("big_blind_amount") or facts.header("x_small_bet")
+    blind, small_bet = facts.header("big_blind_amount"), facts.header("x_small_bet")
+    limit = small_bet or blind if facts.game in ANTE_GAMES else blind or small_bet
     dealt = len(facts.ring)
     if datetime.fromisoformat(facts.said["start_date_utc"]).year >= 2013:
         if facts.limit == "FL" and limit < 2:

@@ -43,7 +43,7 @@ def check_betting(
     game, play = rulebook.games.get(hand.game), play_of(hand)  # type: ignore[call-overload]
     if game is None or play is None or not tally.dealt or tally.undealt_actors:
         return []
-    limit = limit_of(hand, rulebook, table, game.rounds_at_lower_limit)
+    limit = limit_of(hand, rulebook, table, game)
     betting = Betting(
         hand, tally, rulebook=rulebook, game=game, play=play, limit=limit, findings=findings
     )

@@ -9,7 +9,7 @@ from typing import Final
 from ledger.hands.betting.state import Actor, Betting, Limit, Range
 from ledger.hands.ohh import Hand
 from ledger.rulebooks import Rulebook
-from ledger.rulebooks.play import FixedLimit, NoLimit, PotLimit, SpreadLimit
+from ledger.rulebooks.play import FixedLimit, GameRules, NoLimit, PotLimit, SpreadLimit
 from ledger.tables.events import TableState
 
 ENDLESS: Final = 1 << 62
@@ -174,7 +174,7 @@ def bring_in_of(hand: Hand, rulebook: Rulebook, table: TableState | None) -> int
 
 
 def limit_of(
-    hand: Hand, rulebook: Rulebook, table: TableState | None, rounds_at_lower: int
+    hand: Hand, rulebook: Rulebook, table: TableState | None, game: GameRules
 ) -> Limit | None:
     """Return the limit and the stakes that a hand was played for.
 
@@ -185,41 +185,50 @@ def limit_of(
     raise_any = limits.raise_at_least == "none"
     kind = hand.bet_limit.bet_type
     if kind == "NL" and isinstance(limits.no, NoLimit):
-        return _no_limit(hand, rulebook, table, limits.no, raise_any)
+        return _no_limit(hand, rulebook, table, limits.no, game)
     if kind in ("PL", "HPL"):
         rules = limits.pot if kind == "PL" else limits.half_pot
         if isinstance(rules, PotLimit):
-            least = hand.big_blind_amount or bring_in_of(hand, rulebook, table)
+            least = _least(hand, rulebook, table, game)
             return _PotLimit(least, rules.percent_of_pot, raise_any)
     if kind == "FL" and isinstance(limits.fixed, FixedLimit):
-        return _fixed_limit(hand, table, limits.fixed, rounds_at_lower)
+        return _fixed_limit(hand, table, limits.fixed, game)
     if kind == "SL" and isinstance(limits.spread, SpreadLimit):
         spread = hand.x_spread or (list(table.spread_minor) if table is not None else [])
-        least = hand.big_blind_amount or bring_in_of(hand, rulebook, table)
         if spread:
+            least, rounds = _least(hand, rulebook, table, game), game.rounds_at_lower_limit
             cap, lower = limits.spread.cap_times_limit, limits.spread.lower_raise_when_capping
-            return _SpreadLimit(least, spread, rounds_at_lower, cap, lower)
+            return _SpreadLimit(least, spread, rounds, cap, lower)
     return None
 
 
 def _no_limit(
-    hand: Hand, rulebook: Rulebook, table: TableState | None, rules: NoLimit, raise_any: bool
+    hand: Hand, rulebook: Rulebook, table: TableState | None, rules: NoLimit, game: GameRules
 ) -> Limit:
-    least = hand.ante_amount if rules.minimum_bet == "ante" else hand.big_blind_amount
+    least = hand.ante_amount if rules.minimum_bet == "ante" else 0
     most = 0
     if rules.maximum_bet == "table-limit":
         most = _stakes(hand, table)[1] or 0
-    return _NoLimit(least or bring_in_of(hand, rulebook, table), most, raise_any)
+    raise_any = rulebook.limits.raise_at_least == "none"
+    return _NoLimit(least or _least(hand, rulebook, table, game), most, raise_any)
+
+
+def _least(hand: Hand, rulebook: Rulebook, table: TableState | None, game: GameRules) -> int:
+    """Return the smallest bet where no bet is fixed: the big blind, of ante games the bring-in."""
+    blind, bring_in = hand.big_blind_amount or 0, bring_in_of(hand, rulebook, table)
+    return bring_in or blind if game.forced_bets == "ante" else blind or bring_in
 
 
 def _fixed_limit(
-    hand: Hand, table: TableState | None, rules: FixedLimit, rounds_at_lower: int
+    hand: Hand, table: TableState | None, rules: FixedLimit, game: GameRules
 ) -> Limit | None:
     small_bet, big_bet = _stakes(hand, table)
-    lower = hand.big_blind_amount or small_bet
+    blind = hand.big_blind_amount
+    lower = small_bet or blind if game.forced_bets == "ante" else blind or small_bet
     if not lower:
         return None
-    return _FixedLimit(lower, big_bet or 2 * lower, rounds_at_lower, rules.bets_per_round)
+    upper, rounds = big_bet or 2 * lower, game.rounds_at_lower_limit
+    return _FixedLimit(lower, upper, rounds, rules.bets_per_round)
 
 
 def _stakes(hand: Hand, table: TableState | None) -> tuple[int | None, int | None]:

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from ledger.hands.betting.limits import bring_in_of, limit_of
+from ledger.hands.settlement import lower_limit
 from ledger.tables.events import table_stream
 from tests.ledger.given import NETWORK, a_book, open_table
 from tests.ledger.hands.betting.bets import FOUR, TWO, codes, findings
@@ -407,12 +408,24 @@ def test_what_a_post_leaves_out_is_the_table_s() -> None:
     hand = read(a_post([("Third Street", "")], [], TWO, game_type="Stud",
                        bet_limit={"bet_type": "FL"}, small_blind_amount=0, big_blind_amount=0,
                        ante_amount=0.5))  # fmt: skip
-    limit = limit_of(hand, rules("entraction"), table, rounds_at_lower=2)
+    entraction = rules("entraction")
+    limit = limit_of(hand, entraction, table, entraction.games["Stud"])
     assert limit is not None
     assert [limit.least(street) for street in range(5)] == [500, 500, 1_000, 1_000, 1_000]
-    assert bring_in_of(hand, rules("entraction"), table) == 200
-    assert bring_in_of(hand, rules("entraction"), None) == 100
-    assert limit_of(hand, rules("entraction"), None, rounds_at_lower=2) is None
+    assert bring_in_of(hand, entraction, table) == 200
+    assert bring_in_of(hand, entraction, None) == 100
+    assert limit_of(hand, entraction, None, entraction.games["Stud"]) is None
+
+
+def test_a_game_of_antes_goes_by_its_small_bet_whatever_blind_is_named() -> None:
+    hand = read(a_post([("Third Street", "")], [], TWO, game_type="Stud",
+                       bet_limit={"bet_type": "FL"}, small_blind_amount=0, big_blind_amount=0.01,
+                       ante_amount=0.1, x_small_bet=1, x_big_bet=2))  # fmt: skip
+    entraction = rules("entraction")
+    limit = limit_of(hand, entraction, None, entraction.games["Stud"])
+    assert limit is not None
+    assert [limit.least(street) for street in range(5)] == [100, 100, 200, 200, 200]
+    assert lower_limit(hand, entraction) == 100
 
 
 def test_amounts_are_not_checked_where_the_stakes_are_not_known() -> None:
