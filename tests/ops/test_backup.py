@@ -268,7 +268,6 @@ def test_without_a_target_everything_that_is_archived_is_restored(
 def test_a_restored_installation_serves_posts_and_is_backed_up_apart(
     room: Installation, into: Path
 ) -> None:
-    before = sorted(path.name for path in room.archived.iterdir())
     arguments = ("restore", room.backup, "--into", into, "--to-position", room.later(1).position)
     assert cardroom(room.data_dir, *arguments)[0] == 0
     with Serving(into) as serving:
@@ -308,7 +307,9 @@ def test_a_restored_installation_serves_posts_and_is_backed_up_apart(
     assert (made["timeline"], room.manifest["timeline"]) == (2, 1)
     assert made["networks"] == ["entraction"]
     assert Path(made["wal_archive"]) != room.archived
-    assert sorted(path.name for path in room.archived.iterdir()) == before
+    # The first room runs on and archives on its own timeline, 1.
+    assert list(room.archived.glob("00000001*"))
+    assert not list(room.archived.glob("00000002*"))
     again = room.folder / "restored-again"
     status, said = cardroom(room.data_dir, "restore", backups, "--into", again)
     assert status == 0, said
