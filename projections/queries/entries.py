@@ -100,12 +100,12 @@ class Window(NamedTuple):
         (first, _), (last, line) = self.above, self.below
         return first, last if line > 0 else last - 1
 
-    def of_block(self, block: int) -> "Window":
-        """Return the part of the window that is in a block.
+    def of_blocks(self, first: int, last: int) -> "Window":
+        """Return the part of the window that is in a run of blocks.
 
         The index is entered at the bounds, so they must be as narrow as they can be.
         """
-        above, below = (block * BLOCK, -1), (block * BLOCK + BLOCK, -1)
+        above, below = (first * BLOCK, -1), (last * BLOCK + BLOCK, -1)
         return Window(max(self.above, above), min(self.below, below), self.newest_first)
 
 
@@ -373,12 +373,12 @@ def _accounts(at: Snapshot, filters: Filters) -> list[int]:
 def _of_blocks(
     at: Snapshot, filters: Filters, window: Window, limit: int
 ) -> tuple[list[Key], Key | None]:
-    """Look through the blocks that may hold such entries, one after the other."""
+    """Look through the blocks that may hold such entries, one run after the other."""
     blocks = _blocks(at, filters, window)
     statement = _lines(at, filters)
     found: list[Key] = []
-    for block in blocks:
-        found += _run(at, statement, window.of_block(block), limit + 1 - len(found))
+    for first, last in _runs(blocks):
+        found += _run(at, statement, window.of_blocks(first, last), limit + 1 - len(found))
         if len(found) > limit:
             break
     if len(found) > limit:
@@ -416,6 +416,18 @@ def _blocks(at: Snapshot, filters: Filters, window: Window) -> list[int]:
     return list(
         at.connection.execute(_in_order(some, column, window).limit(BLOCKS_A_PAGE)).scalars()
     )
+
+
+def _runs(blocks: Sequence[int]) -> list[tuple[int, int]]:
+    """Put blocks together that follow each other, whichever way; return the ends of each run."""
+    runs: list[tuple[int, int]] = []
+    for block in blocks:
+        lowest, highest = runs[-1] if runs else (block, block)
+        if runs and lowest - 1 <= block <= highest + 1:
+            runs[-1] = min(lowest, block), max(highest, block)
+        else:
+            runs.append((block, block))
+    return runs
 
 
 def _in_time(filters: Filters, block: sa.ColumnElement[int]) -> list[sa.ColumnElement[bool]]:
