@@ -116,13 +116,21 @@ class Room:
         found: dict[str, int] = {}
         for name, process in named:
             with suppress(psutil.NoSuchProcess):
-                found[name] = found.get(name, 0) + process.memory_full_info().uss
+                found[name] = found.get(name, 0) + _own_bytes(process)
         return found
 
     def _number(self, query: str, *values: Any) -> int:
         row = self.connection.execute(query, values or None).fetchone()
         assert row is not None
         return int(row[0])
+
+
+def _own_bytes(process: psutil.Process) -> int:
+    """Count what is a process's own; pages that PostgreSQL's processes share belong to none."""
+    if not hasattr(process, "memory_maps"):
+        return int(process.memory_full_info().uss)
+    # A shared page that only one of them has looked at yet would count as private to it.
+    return sum(one.anonymous for one in process.memory_maps())
 
 
 def _cpu(process: psutil.Process) -> float:
