@@ -139,8 +139,8 @@ def test_the_readme_has_files_and_commands_to_try() -> None:
 
 def test_make_targets_and_files_that_the_readme_names_exist() -> None:
     makefile = (PROJECT / "Makefile").read_text()
-    targets = re.findall(r"^(\w+):", makefile, re.MULTILINE)
-    named = set(re.findall(r"(?:`|^    )make (\w+)", README, re.MULTILINE))
+    targets = re.findall(r"^([\w-]+):", makefile, re.MULTILINE)
+    named = set(re.findall(r"(?:`|^    )make ([\w-]+)", README, re.MULTILINE))
     assert {"demo", "test", "serve", "bench", "check"} <= named <= set(targets)
     for path in re.findall(r"`((?:ops|ledger)/[\w./-]+)`|\]\(((?!http)[\w./-]+)\)", README):
         assert (PROJECT / (path[0] or path[1])).exists(), path
