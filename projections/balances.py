@@ -10,6 +10,7 @@ import psycopg
 from psycopg import sql
 
 from ledger import accounts as chart
+from ledger.rows import COPY_HEADER, COPY_TRAILER
 from projections.components import Components
 from projections.routes import Known, Moves
 from projections.running import Account, Booked, Run
@@ -19,8 +20,6 @@ from projections.writes import Write, columns, statement
 CACHED: Final = 500_000
 """Accounts kept in memory; beyond them all are forgotten, and read again as they are needed."""
 
-_COPY_HEADER: Final = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
-_COPY_TRAILER: Final = b"\xff\xff"
 _COPY: Final = """
 COPY {}.entries (position, amount_minor, balance_minor, occurred_at, account, line, kind)
 FROM STDIN (FORMAT binary)
@@ -170,13 +169,13 @@ class Entries:
         """Send rows."""
         if self._copy is None:
             self._copy = self._open.enter_context(self._cursor.copy(self._statement))
-            self._copy.write(_COPY_HEADER)
+            self._copy.write(COPY_HEADER)
         self._copy.write(b"".join(rows))
 
     def close(self) -> None:
         """Wait until the rows are in the table."""
         if self._copy is not None:
-            self._copy.write(_COPY_TRAILER)
+            self._copy.write(COPY_TRAILER)
             self._copy = None
             self._open.close()
 

@@ -159,7 +159,7 @@ def follow(
 def pause_after(events: int, seconds: float) -> float:
     """Return for how long commits are to gather after a batch of so many events that took so long.
 
-    None after a large one: the projections are behind.
+    For no time after a large one: the projections are behind.
     """
     if events >= GATHERED:
         return 0.0

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import psycopg
 
-SIGNATURE: Final = b"PGCOPY\n\xff\r\n\0" + bytes(8)
-TRAILER: Final = struct.pack("!h", -1)
+from ledger.rows import COPY_HEADER, COPY_TRAILER
+
 SCHEMA: Final = "bench_limit"
 COPY: Final = (
     f"COPY {SCHEMA}.events"
@@ -47,7 +47,7 @@ def measure(dsn: str, first: int, hands: int, per_commit: int) -> Limit:
         connection.execute(f"CREATE TABLE {SCHEMA}.events (LIKE journal.events INCLUDING ALL)")
         try:
             commits = [
-                SIGNATURE + b"".join(row for hand in group for row in hand) + TRAILER
+                COPY_HEADER + b"".join(row for hand in group for row in hand) + COPY_TRAILER
                 for group in _groups(copied, per_commit)
             ]
             began = time.monotonic()
