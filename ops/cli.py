@@ -93,6 +93,10 @@ def token(
     hours: Annotated[int, typer.Option(min=1, help="How long it is valid.")] = 24 * 7,
 ) -> None:
     """Print a token of the local issuer."""
+    stated = configuration.stated()
+    if stated.jwt_key is None and tokens.own_issuer(stated):
+        # A key that is made now would be nobody's: in a wrong folder its tokens open nothing.
+        database.require_installed(stated)
     try:
         print(
             tokens.token(

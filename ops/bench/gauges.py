@@ -1,6 +1,7 @@
 """What is read off the running installation: processor time, memory, sizes, positions."""
 
 import os
+import platform
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -10,11 +11,18 @@ from typing import Any, Final
 import psutil
 import psycopg
 
+from ledger import compiled
 from ops.serving import Serving
 
 PARTS: Final = ("api", "database", "projector", "database for the projector")
 FSYNCS: Final = 300
 PAGE: Final = b"\0" * 8192
+
+
+def machine() -> str:
+    """Say what is measured on: cores, interpreter, whether the busiest modules are compiled."""
+    flavour = "compiled" if compiled.in_use() else "not compiled"
+    return f"{os.cpu_count()} cores, Python {platform.python_version()}, {flavour}"
 
 
 class Room:

@@ -23,6 +23,7 @@ from ledger.hands.judge import judge
 from ledger.hands.ohh import Hand
 from ledger.hands.reading import read
 from ledger.rulebooks import Rulebook, shipped
+from ops.bench.gauges import machine
 from ops.simulator import load
 
 AIM_US: Final = 60
@@ -52,6 +53,7 @@ def judge_bench(
     load_hands = posts(hands)
     cost = measure(load_hands, _rulebook())
     print(f"{hands} hands of the bench's mix, a quarter shown down; processor time of each, in µs")
+    print(f"on {machine()}")
     print(f"  read            {cost.read:>6.1f}")
     print(f"  judge           {cost.judge:>6.1f}  (at most {AIM_US})")
     print(f"    shown down    {cost.shown_down:>6.1f}")

@@ -36,7 +36,9 @@ class Report(msgspec.Struct):
 
     preloaded: int
     tables: int
-    cores: int
+    machine: str
+    """What it was measured on: cores, interpreter, and whether the busiest modules are compiled."""
+
     figures: list[Figure] = []
     asked: list[Asked] = []
     memory: list[dict[str, Any]] = []
@@ -78,7 +80,7 @@ class Report(msgspec.Struct):
             console.print(table, highlight=False)
 
     def _figures(self) -> Table:
-        table = _table(f"Measured with {self.preloaded:,} hands on the books")
+        table = _table(f"Measured with {self.preloaded:,} hands on the books, on {self.machine}")
         table.add_column("")
         table.add_column("value", justify="right")
         table.add_column("unit")

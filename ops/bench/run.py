@@ -1,6 +1,5 @@
 """``cardroom bench``: set up, preload, measure with one API process and with two, and report."""
 
-import os
 import sys
 import threading
 import time
@@ -16,7 +15,7 @@ from psycopg import sql
 from rich.console import Console
 
 from ops.bench import limit, questions
-from ops.bench.gauges import PARTS, Room, fsync_ms
+from ops.bench.gauges import PARTS, Room, fsync_ms, machine
 from ops.bench.house import TableSpec, furnish
 from ops.bench.load import Driven, Job, drive
 from ops.bench.report import Report
@@ -74,7 +73,7 @@ class Bench:
         self.folder = folder
         self.sizes = sizes
         self.console = console
-        self.report = Report(sizes.preload, tables, os.cpu_count() or 1)
+        self.report = Report(sizes.preload, tables, machine())
         self.next_game = 1
         self.tables: tuple[TableSpec, ...] = ()
         self.measured_from = 0

@@ -96,6 +96,8 @@ class Report:
         yield f"Hands: {self.booked} booked, {self.repeated} repeated, {refused} refused."
         if refused:
             yield f"  Refused: {_counted(self.refused)}."
+        if self.refused["currency-mismatch"]:
+            yield "  A site with money of its own? Try --rulebook as-posted."
         if self.findings:
             yield f"  Booked and flagged: {_counted(self.findings)}."
         if self.booked:

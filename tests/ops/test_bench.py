@@ -135,7 +135,7 @@ def test_the_limit_copies_the_rows_of_whole_hands(owner_dsn: str) -> None:
 
 
 def test_a_report_is_met_when_every_bound_is_kept() -> None:
-    report = Report(1000, 10, 2)
+    report = Report(1000, 10, "a machine")
     report.ask("a ratio", 0.2, at_least=0.2)
     report.ask("a latency", 24.9, unit="ms", below=25)
     assert report.met

@@ -16,6 +16,7 @@ from ops.cli import app
 from projections import generations
 
 PROJECT = Path(ops.__file__).parent.parent
+KEY = "0" * 64
 
 
 def cardroom(folder: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
@@ -91,8 +92,8 @@ def test_projections_of_another_version_are_told_before_anything_is_served(
     settings = {
         "DATABASE_URL": dsn,
         "OWNER_DATABASE_URL": owner_dsn,
-        "IDENTITY_KEY": "0" * 64,
-        "JWT_KEY": "0" * 64,
+        "IDENTITY_KEY": KEY,
+        "JWT_KEY": KEY,
         "PORT": "0",
     }
     run = cardroom(tmp_path, "serve", **settings)
@@ -109,7 +110,9 @@ def test_migrating_an_empty_embedded_database_names_the_revision(home: Path) -> 
 
 @pytest.mark.parametrize("role", sorted(set(ROLES) - {"partner"}))
 def test_a_token_carries_the_scopes_of_its_role(tmp_path: Path, role: str) -> None:
-    _, printed = in_process(tmp_path, "token", role, "--network", "other", "--hours", "1")
+    _, printed = in_process(
+        tmp_path, "token", role, "--network", "other", "--hours", "1", JWT_KEY=KEY
+    )
     claims = jwt.decode(printed.strip(), options={"verify_signature": False})
     assert set(claims["scopes"]) == {scope.value for scope in ROLES[role]}
     assert claims["network"] == "other"
@@ -117,8 +120,8 @@ def test_a_token_carries_the_scopes_of_its_role(tmp_path: Path, role: str) -> No
 
 
 def test_a_partners_token_names_the_partner(tmp_path: Path) -> None:
-    assert in_process(tmp_path, "token", "partner")[0] == 2
-    _, printed = in_process(tmp_path, "token", "partner", "--partner", "north")
+    assert in_process(tmp_path, "token", "partner", JWT_KEY=KEY)[0] == 2
+    _, printed = in_process(tmp_path, "token", "partner", "--partner", "north", JWT_KEY=KEY)
     claims = jwt.decode(printed.strip(), options={"verify_signature": False})
     assert claims["partner"] == "north"
 
@@ -133,8 +136,15 @@ def test_settings_are_listed_without_their_values(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", ["--network", "--subject"])
 def test_a_token_that_the_api_would_not_accept_is_not_printed(tmp_path: Path, option: str) -> None:
-    status, printed = in_process(tmp_path, "token", "auditor", option, "No Slug" * 20)
+    status, printed = in_process(tmp_path, "token", "auditor", option, "No Slug" * 20, JWT_KEY=KEY)
     assert (status, "eyJ" in printed) == (2, False)
+
+
+def test_no_token_is_made_where_nothing_is_installed(tmp_path: Path) -> None:
+    run = cardroom(tmp_path, "token", "auditor")
+    assert (run.returncode, run.stdout) == (1, "")
+    assert "There is no installation in" in run.stderr
+    assert not list(tmp_path.rglob("*.key"))
 
 
 def test_with_an_issuer_of_ones_own_no_token_is_made(tmp_path: Path) -> None:

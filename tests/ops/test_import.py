@@ -294,6 +294,19 @@ def test_hands_are_booked_under_the_network_and_rulebook_that_are_asked_for(
     assert streams == {"archive"}
 
 
+def test_hands_that_the_rulebook_knows_no_money_of_lead_to_the_one_that_takes_them(
+    where: Where, tmp_path: Path
+) -> None:
+    hand = _walk("1")
+    hand["ohh"]["currency"] = "USD"
+    file = tmp_path / "hand.json"
+    file.write_text(json.dumps(hand))
+    refused = importing(where, file)
+    assert refused.returncode == 1
+    assert "Try --rulebook as-posted." in refused.stdout
+    assert "Try" not in importing(where, file, "--rulebook", "as-posted").stdout
+
+
 @pytest.mark.parametrize(
     "option", [("--network", "No Slug"), ("--rulebook", "unheard-of"), ("--on", "yesterday")]
 )
