@@ -78,6 +78,14 @@ class Room:
         """Return the last position of the journal."""
         return self._number("SELECT coalesce(max(last_position), 0) FROM journal.commits")
 
+    def wait_for_events(self, events: int, seconds: float = 120) -> None:
+        """Wait until so many more are in the journal."""
+        target, end = self.position() + events, time.monotonic() + seconds
+        while self.position() < target:
+            if time.monotonic() > end:
+                raise TimeoutError("nothing is posted")
+            time.sleep(0.02)
+
     def wait_for_projections(self, seconds: float = 1800) -> float:
         """Wait until the projections include everything; return when that was."""
         target, end = self.position(), time.monotonic() + seconds

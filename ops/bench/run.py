@@ -14,7 +14,7 @@ import typer
 from psycopg import sql
 from rich.console import Console
 
-from ops.bench import limit, questions
+from ops.bench import limit, questions, restoring
 from ops.bench.gauges import PARTS, Room, fsync_ms, machine
 from ops.bench.house import TableSpec, furnish
 from ops.bench.load import Driven, Job, drive
@@ -80,11 +80,10 @@ class Bench:
 
     # -- the course of a run ---------------------------------------------------------------------
 
-    def run(self, tables: int) -> Report:
+    def run(self, tables: int, *, restore: bool) -> Report:
         """Do everything."""
         with self.serving(2) as (serving, room):
-            with self.told(f"{tables:,} tables, their players and their money"):
-                self.tables = tuple(furnish(serving, tables))
+            self.furnish(serving, tables)
             with self.told(f"{self.sizes.preload:,} hands on the books"):
                 self.preload(serving, room)
         with self.serving(1) as (serving, room):
@@ -99,6 +98,8 @@ class Bench:
                 self.rebuild(serving, room)
             most, most_singles = self.limits(serving)
         self.judge(one, two, shared, most, most_singles)
+        if restore:
+            self.restore()
         return self.report
 
     @contextmanager
@@ -116,6 +117,11 @@ class Bench:
         began = time.monotonic()
         yield
         self.console.print(f"{what}: {time.monotonic() - began:.1f} s")
+
+    def furnish(self, serving: Serving, tables: int) -> None:
+        """Open the tables and seat everybody."""
+        with self.told(f"{tables:,} tables, their players and their money"):
+            self.tables = tuple(furnish(serving, tables))
 
     # -- measurements ----------------------------------------------------------------------------
 
@@ -266,6 +272,24 @@ class Bench:
         if failed:
             raise failed[0]
 
+    # -- restoring -------------------------------------------------------------------------------
+
+    def restore(self) -> None:
+        """Back up while hands are posted, and restore to the middle of them.
+
+        It comes last: from the first backup on the log is archived, which takes time, and all of it
+        is in the archive only when the installation has stopped.
+        """
+        with temporary_folder() as backups:
+            with (
+                self.told("a backup while hands are posted"),
+                self.serving(2) as (serving, room),
+                self.posting(serving, room),
+            ):
+                middle = restoring.back_up(serving, room, backups, self.report)
+            with self.told("a restore to the middle of them, and its check"):
+                restoring.restore_and_check(backups, middle, self.report)
+
     # -- the limit -------------------------------------------------------------------------------
 
     def limits(self, serving: Serving) -> tuple[limit.Limit, limit.Limit]:
@@ -349,13 +373,16 @@ def bench(
     singles: Annotated[int, typer.Option(min=100, help="Hands posted one by one.")] = 20_000,
     memory: Annotated[int, typer.Option(min=5_000, help="Hands of the run for memory.")] = 200_000,
     ask: Annotated[int, typer.Option(min=0, help="Questions of each kind; 0: none.")] = 1_000,
+    restore: Annotated[
+        bool, typer.Option("--restore", help="Restore to the middle of a load, and check it.")
+    ] = False,
     json: Annotated[Path | None, typer.Option(help="Write all figures to this file.")] = None,
 ) -> None:
     """Measure how fast hands are booked, beside what the database alone can do."""
     console = Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False)
     sizes = Sizes(preload, hands, singles, memory, min(hands, 50_000), min(hands, 5_000), ask)
     with temporary_folder() as folder:
-        report = Bench(folder, sizes, tables, console).run(tables)
+        report = Bench(folder, sizes, tables, console).run(tables, restore=restore)
     report.show(console)
     if json is not None:
         report.write(json)

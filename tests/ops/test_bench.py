@@ -7,14 +7,19 @@ from random import Random
 import msgspec
 import psycopg
 import pytest
+from rich.console import Console
 
 from ledger.hands.reading import read, split
-from ops.bench import limit
+from ops.backup.manifest import Place
+from ops.bench import limit, restoring, run
 from ops.bench.house import STACK_MINOR, TableSpec
 from ops.bench.http import Connection, Disconnected, Requests
 from ops.bench.load import Driven, Job, Lane
 from ops.bench.report import Report
+from ops.bench.run import Bench, Sizes
+from ops.serving import temporary_folder
 from ops.simulator import load
+from projections.check.report import Report as Checked
 
 ANSWER = b"HTTP/1.1 201 Created\r\ncontent-type: application/json\r\nContent-Length: 2\r\n\r\n{}"
 
@@ -129,6 +134,32 @@ def test_the_limit_copies_the_rows_of_whole_hands(owner_dsn: str) -> None:
         assert measured.rate > 0
         left = connection.execute("SELECT to_regnamespace('bench_limit')").fetchone()
         assert left == (None,)
+
+
+# -- restoring -----------------------------------------------------------------------------------
+
+
+def test_a_restore_to_the_middle_of_a_load_is_checked_and_compared(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(restoring, "POSTED_EVENTS", 500)
+    monkeypatch.setattr(run, "BESIDE", 200)
+    with temporary_folder() as folder:
+        bench = Bench(folder, Sizes(0, 0, 0, 0, 0, 0), 16, Console())
+        with bench.serving(1) as (serving, _):
+            bench.furnish(serving, 16)
+        bench.restore()
+    assert [(asked.value, asked.met) for asked in bench.report.asked] == [(0, True), (0, True)]
+    measured = {figure.name: figure.value for figure in bench.report.figures}
+    assert min(measured.values()) > 0, measured
+
+
+@pytest.mark.parametrize("restored", [Checked(position=9, digest="0b"), Checked(position=8)])
+def test_other_books_than_those_that_were_noted_keep_no_bound(restored: Checked) -> None:
+    report = Report(0, 16, "a machine")
+    restored.add("digest", "position 4", "is another")
+    restoring.compare(Place(9, digest="0a"), restored, report)
+    assert [(asked.value, asked.met) for asked in report.asked] == [(1, False), (1, False)]
 
 
 # -- the report ----------------------------------------------------------------------------------
