@@ -25,6 +25,7 @@ from ops.backup.archive import Log, Segment
 from ops.backup.manifest import KEYS, Manifest, NoBackup, Place
 from ops.backup.recovery import LOOK_SECONDS, RecoveringPostgres
 from ops.backup.take import ROOM_TO_SPARE, megabytes, place
+from ops.check import prove
 from ops.embedded import (
     APPLICATION,
     DATABASE,
@@ -40,7 +41,6 @@ from ops.embedded import (
 )
 from ops.migrate import migrate
 from ops.settings import Settings
-from projections.check.books import check
 from projections.check.report import Report
 from projections.generations import StaleGenerationError
 
@@ -470,7 +470,7 @@ class _Restoring:
         with _HalfRestored(self._home) as server:
             migrate(server.dsn(OWNER))
             try:
-                return check(server.dsn(APPLICATION), lambda what, at: self._tell(f"{what} {at:,}"))
+                return prove(server.dsn(APPLICATION), lambda what, at: self._tell(f"{what} {at:,}"))
             except StaleGenerationError as error:
                 self._notes.append(str(error))
                 return None
