@@ -78,6 +78,7 @@ STOP_SECONDS = 60
 TUNING = {
     "shared_buffers": shared_buffers(),
     "max_wal_size": "4GB",
+    "autovacuum_naptime": "15s",
     "max_connections": "100",
     "timezone": "UTC",
     "log_timezone": "UTC",
