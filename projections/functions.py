@@ -24,10 +24,11 @@ ENTRIES_APART: Final = 50_000
 Otherwise an account's own entries are added up.
 """
 
-LATER_BLOCKS: Final = 64
+LATER_BLOCKS: Final = 256
 """Blocks in which an account's entries of later are looked for, to be taken off its balance.
 
 Where more blocks hold some, as when much is backdated, all entries between them are looked at.
+Blocks that follow each other are looked through at once.
 """
 
 FEW_ACCOUNTS: Final = 50
@@ -211,7 +212,9 @@ DECLARE
     this_day constant date := (occurred_until AT TIME ZONE 'UTC')::date;
     open_from bigint := upto + 1;
     open_to bigint := upto;
-    later integer[] := '{{}}';
+    later_blocks integer := 0;
+    later_from integer[] := '{{}}';
+    later_to integer[] := '{{}}';
     late_account integer[] := '{{}}';
     late_minor numeric[] := '{{}}';
     alone integer[] := '{{}}';
@@ -222,35 +225,44 @@ BEGIN
                           WHERE occurred_day <= this_day) / {block}
            AND first_occurred_at <= occurred_until ORDER BY block DESC LIMIT 1;
         open_to := least(coalesce(open_to, 0), upto);
-        later := ARRAY(
+        WITH later AS (
             SELECT block FROM book.blocks
              WHERE block BETWEEN (SELECT min(first_position) FROM book.days
                                    WHERE occurred_day >= this_day) / {block}
                              AND open_to / {block}
-               AND last_occurred_at > occurred_until ORDER BY block LIMIT {later_blocks} + 1);
-        open_from := least(coalesce(later[1]::bigint * {block}, upto + 1), open_to + 1);
-        IF cardinality(later) <= {later_blocks} THEN
+               AND last_occurred_at > occurred_until ORDER BY block LIMIT {later_blocks} + 1
+        ), run AS (
+            SELECT min(block) AS first, max(block) AS last
+              FROM (SELECT block, block - row_number() OVER (ORDER BY block) AS island
+                      FROM later) AS numbered
+             GROUP BY island
+        )
+        SELECT coalesce(sum(last - first + 1), 0), array_agg(first ORDER BY first),
+               array_agg(last ORDER BY first)
+          INTO later_blocks, later_from, later_to FROM run;
+        open_from := least(coalesce(later_from[1]::bigint * {block}, upto + 1), open_to + 1);
+        IF later_blocks <= {later_blocks} THEN
             open_from := open_to + 1;
             IF cardinality(accounts) <= {few_accounts} THEN
                 SELECT array_agg(account), array_agg(amount) INTO late_account, late_minor
                   FROM (SELECT asked.account, sum(e.amount_minor) AS amount
                           FROM unnest(accounts) AS asked (account)
-                         CROSS JOIN unnest(later) AS block
+                         CROSS JOIN unnest(later_from, later_to) AS run (first, last)
                          CROSS JOIN LATERAL (
                             SELECT amount_minor FROM book.lines l
                              WHERE l.account = asked.account
-                               AND position BETWEEN block::bigint * {block}
-                                   AND least(block::bigint * {block} + {block} - 1, open_to)
+                               AND position BETWEEN run.first::bigint * {block}
+                                   AND least(run.last::bigint * {block} + {block} - 1, open_to)
                                AND occurred_at > occurred_until OFFSET 0) AS e
                          GROUP BY asked.account) AS summed;
             ELSE
                 SELECT array_agg(account), array_agg(amount) INTO late_account, late_minor
                   FROM (SELECT e.account, sum(e.amount_minor) AS amount
-                          FROM unnest(later) AS block
+                          FROM unnest(later_from, later_to) AS run (first, last)
                          CROSS JOIN LATERAL (
                             SELECT account, amount_minor FROM book.lines
-                             WHERE position BETWEEN block::bigint * {block}
-                                   AND least(block::bigint * {block} + {block} - 1, open_to)
+                             WHERE position BETWEEN run.first::bigint * {block}
+                                   AND least(run.last::bigint * {block} + {block} - 1, open_to)
                                AND occurred_at > occurred_until OFFSET 0) AS e
                          GROUP BY e.account) AS summed;
             END IF;
