@@ -26,6 +26,12 @@ LOOKED_AT: Final = 1_000
 
 BLOCKS_A_PAGE: Final = 24
 
+BLOCKS_APART: Final = 64
+"""Blocks of the asked time, the first of a window, that are told from those between them."""
+
+MOST_PARTS: Final = 8
+"""Parts of a window in which entries of the named accounts are looked for at once."""
+
 _LINES = BOOK["lines"].c
 _ACCOUNTS = BOOK["accounts"].c
 _BLOCKS = BOOK["blocks"].c
@@ -187,6 +193,27 @@ def _in_its_time(at: Snapshot, filters: Filters, window: Window) -> Window:
     return window._replace(above=max(window.above, above), below=min(window.below, below))
 
 
+def _parts(at: Snapshot, filters: Filters, window: Window) -> list[Window]:
+    """Return the parts of a window that may have the asked time, in its order.
+
+    What was booked long before or after its neighbours is far from the rest: a part of its own.
+    """
+    if filters.occurred_from is None and filters.occurred_before is None:
+        return [window]
+    first, last = window.positions
+    asked = {**_time_of(filters), "first": first // BLOCK, "last": last // BLOCK}
+    blocks = at.connection.execute(_FIRST_IN_TIME[window.newest_first], asked).scalars().all()
+    parts = [window.of_blocks(*run) for run in _runs(blocks)[:MOST_PARTS]]
+    if parts:
+        # The last one goes on to the end: of the blocks behind it nothing is known.
+        last_part = parts[-1]
+        if window.newest_first:
+            parts[-1] = last_part._replace(above=window.above)
+        else:
+            parts[-1] = last_part._replace(below=window.below)
+    return parts
+
+
 def _time_of(filters: Filters) -> dict[str, datetime | None]:
     return {"since": filters.occurred_from, "before": filters.occurred_before}
 
@@ -200,12 +227,17 @@ SELECT min(first_position), max(last_position) FROM book.days
    AND (CAST(:before AS timestamptz) IS NULL
         OR occurred_day <= CAST(CAST(:before AS timestamptz) AT TIME ZONE 'UTC' AS date))
 """)
-_IN_TIME: Final = sa.text("""
-SELECT min(block), max(block) FROM book.blocks
+_THAT_TIME: Final = """
+  FROM book.blocks
  WHERE block BETWEEN CAST(:first AS integer) AND CAST(:last AS integer)
    AND (CAST(:since AS timestamptz) IS NULL OR last_occurred_at >= CAST(:since AS timestamptz))
    AND (CAST(:before AS timestamptz) IS NULL OR first_occurred_at < CAST(:before AS timestamptz))
-""")
+"""
+_IN_TIME: Final = sa.text(f"SELECT min(block), max(block) {_THAT_TIME}")
+_FIRST_IN_TIME: Final = {
+    newest_first: sa.text(f"SELECT block {_THAT_TIME} ORDER BY block {order} LIMIT {BLOCKS_APART}")
+    for newest_first, order in ((False, "ASC"), (True, "DESC"))
+}
 
 
 def recorded_before(at: Snapshot, instant: datetime) -> int:
@@ -268,18 +300,19 @@ def _of_accounts(
     further = of_entry(at, filters)
     passed: list[Key] = []
     # Most lines of a period pass, few of a kind: a page looks on before it is answered short.
-    few = min(limit + 1, LOOKED_AT)
+    few = min(limit + 1 + limit // 2, LOOKED_AT)
     for looked_at in (few, min(2 * few, LOOKED_AT), LOOKED_AT) if further else (limit + 1,):
-        near = nearest(at, accounts, window, looked_at)
+        parts = _parts(at, filters, window)
+        if not parts:
+            return passed, None
+        near = nearest(at, accounts, parts, looked_at)
         passed += _of_these(at, near, further, window)
         if len(passed) > limit:
             return _cut(passed, limit)
         if len(near) < looked_at:
             return passed, None
         edge = (near[-1].position, -1 if window.newest_first else _LAST_LINE)
-        window = _in_its_time(at, filters, window.after(edge))
-        if window.above >= window.below:
-            return passed, None
+        window = window.after(edge)
     return passed, edge
 
 
@@ -290,35 +323,38 @@ class Place(NamedTuple):
     position: int
 
 
-def nearest(at: Snapshot, accounts: Sequence[int], window: Window, most: int) -> list[Place]:
-    """Return the first places of the accounts' entries in a window, and all at the last of those.
+def nearest(
+    at: Snapshot, accounts: Sequence[int], windows: Sequence[Window], most: int
+) -> list[Place]:
+    """Return the first places of the accounts' entries in windows, and all at the last of those.
 
     They are read off the index alone: an account's entries lie far apart, and of those of several
     accounts few are the first.
     """
-    asked = _asked_near(accounts, window, most)
-    found = at.connection.execute(_NEAREST[window.newest_first], asked).all()
+    asked = _asked_near(accounts, windows, most)
+    found = at.connection.execute(_NEAREST[windows[0].newest_first], asked).all()
     return [Place(account, position) for account, position in found]
 
 
 def count_nearest(at: Snapshot, accounts: Sequence[int], window: Window, most: int) -> int:
     """Count the accounts' entries in a window, those beyond so many left aside."""
-    asked = _asked_near(accounts, window, most)
+    asked = _asked_near(accounts, [window], most)
     return int(at.connection.execute(_COUNTED, asked).scalar_one())
 
 
-def _asked_near(accounts: Sequence[int], window: Window, most: int) -> dict[str, Any]:
-    first, last = window.positions
-    return {"accounts": list(accounts), "first": first, "last": last, "most": most}
+def _asked_near(accounts: Sequence[int], windows: Sequence[Window], most: int) -> dict[str, Any]:
+    ends = [window.positions for window in windows]
+    firsts, lasts = [first for first, _ in ends], [last for _, last in ends]
+    return {"accounts": list(accounts), "firsts": firsts, "lasts": lasts, "most": most}
 
 
 _NEAR: Final = """
 SELECT near.account, near.position
   FROM unnest(CAST(:accounts AS integer[])) AS asked (account)
+ CROSS JOIN unnest(CAST(:firsts AS bigint[]), CAST(:lasts AS bigint[])) AS part (first, last)
  CROSS JOIN LATERAL (
     SELECT account, position FROM book.lines
-     WHERE account = asked.account
-       AND position BETWEEN CAST(:first AS bigint) AND CAST(:last AS bigint)
+     WHERE account = asked.account AND position BETWEEN part.first AND part.last
      ORDER BY position {order} LIMIT CAST(:most AS bigint)) AS near
 """
 _NEAREST: Final = {

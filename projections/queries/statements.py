@@ -32,7 +32,7 @@ _KEY: Final = (int, int, dict)
 _ACCOUNTS = BOOK["accounts"].c
 _LINES = BOOK["lines"].c
 
-# What an account holds now is no part of a statement.
+# What an account holds now is no part of a statement, unless it ends there.
 _OF_ACCOUNT: Final = (
     "account",
     "code",
@@ -160,7 +160,8 @@ def _accounts_of(at: Snapshot, subject: Subject) -> Sequence[Row]:
         asked.append(_ACCOUNTS.code.in_(of))
     if subject.account is not None:
         asked.append(_ACCOUNTS.code == subject.account)
-    statement = sa.select(*(_ACCOUNTS[name] for name in _OF_ACCOUNT)).where(*asked)
+    columns = (_ACCOUNTS[name] for name in (*_OF_ACCOUNT, "balance_minor"))
+    statement = sa.select(*columns).where(*asked)
     return rows(at, statement.order_by(_ACCOUNTS.account))
 
 
@@ -224,10 +225,16 @@ class _Book:
         """What the accounts held when the period began."""
         return _balances(self._at, self.numbers, self.opening)
 
+    @property
+    def _closed(self) -> dict[int, int]:
+        """What the accounts held when the period ended."""
+        if self.closing == AsOf(self._at.position):
+            return {number: row["balance_minor"] for number, row in self._accounts.items()}
+        return _balances(self._at, self.numbers, self.closing)
+
     def listed(self, sums: Mapping[int, tuple[int, int, int]] | None) -> list[Row]:
         """Return the accounts that held something, or changed, with what they held."""
-        opening = self._opened
-        closing = _balances(self._at, self.numbers, self.closing)
+        opening, closing = self._opened, self._closed
         listed: list[Row] = []
         for number in sorted(opening.keys() | closing.keys()):
             before, then = opening.get(number, 0), closing.get(number, 0)
@@ -235,9 +242,10 @@ class _Book:
             if sums is not None:
                 lines, debit, credit = sums.get(number, (0, 0, 0))
             if before or then or lines or lines is None:
+                account = self._accounts[number]
                 listed.append(
                     {
-                        **self._accounts[number],
+                        **{name: account[name] for name in _OF_ACCOUNT},
                         "opening_minor": before,
                         "lines": lines,
                         "debit_minor": debit,
@@ -317,7 +325,7 @@ def _summed(
         return {}
     if entries.count_nearest(at, numbers, window, SUMMED + 1) > SUMMED:
         return None
-    places = entries.nearest(at, numbers, window, SUMMED)
+    places = entries.nearest(at, numbers, [window], SUMMED)
     if not places:
         return {}
     passes = sa.and_(sa.true(), *entries.of_entry(at, filters)).label("passes")
