@@ -93,14 +93,15 @@ def token(
     hours: Annotated[int, typer.Option(min=1, help="How long it is valid.")] = 24 * 7,
 ) -> None:
     """Print a token of the local issuer."""
-    stated = configuration.stated()
-    if stated.jwt_key is None and tokens.own_issuer(stated):
+    settings = configuration.stated()
+    if settings.jwt_key is None and tokens.own_issuer(settings):
         # A key that is made now would be nobody's: in a wrong folder its tokens open nothing.
-        database.require_installed(stated)
+        database.require_installed(settings)
+        settings = configuration.load()
     try:
         print(
             tokens.token(
-                configuration.load(),
+                settings,
                 role,
                 partner=partner,
                 network=network,

@@ -124,6 +124,7 @@ def test_a_partners_token_names_the_partner(tmp_path: Path) -> None:
     _, printed = in_process(tmp_path, "token", "partner", "--partner", "north", JWT_KEY=KEY)
     claims = jwt.decode(printed.strip(), options={"verify_signature": False})
     assert claims["partner"] == "north"
+    assert not list(tmp_path.rglob("*.key")), "the key was stated, no other one is made"
 
 
 def test_settings_are_listed_without_their_values(tmp_path: Path) -> None:
@@ -152,3 +153,4 @@ def test_with_an_issuer_of_ones_own_no_token_is_made(tmp_path: Path) -> None:
     assert run.returncode == 1
     assert "your own issuer makes the tokens" in run.stderr
     assert run.stdout == ""
+    assert not list(tmp_path.rglob("*.key"))
