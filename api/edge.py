@@ -268,7 +268,7 @@ def worded(content: Mapping[str, Any], currency: str | None = None) -> dict[str,
     currency = content.get("currency", currency)
     result: dict[str, Any] = {}
     for name, value in content.items():
-        result[name] = _worded(value, currency)
+        result[name] = worded_value(value, currency)
         if (
             name.endswith(_MINOR)
             and isinstance(value, int)
@@ -282,13 +282,14 @@ def worded(content: Mapping[str, Any], currency: str | None = None) -> dict[str,
 _PLAIN: Final = frozenset({str, int, type(None), bool, datetime, UUID})
 
 
-def _worded(value: Any, currency: str | None) -> Any:
+def worded_value(value: Any, currency: str | None) -> Any:
+    """Do the same to whatever amounts a value holds."""
     if type(value) in _PLAIN:
         return value
     if isinstance(value, Mapping):
         return worded(value, currency)
     if isinstance(value, list | tuple):
-        return [_worded(item, currency) for item in value]
+        return [worded_value(item, currency) for item in value]
     return value
 
 

@@ -150,16 +150,18 @@ def entry(caller: Caller, known: Known | None, row: Row) -> dict[str, Any]:
 
 
 def _links(caller: Caller, known: Known, row: Row, game_number: str | None) -> Links:
+    code, player = row["code"], row["player"]
+    player = None if player is None else str(player)
     return links.allowed(
         caller,
         event=links.event(row["position"]),
         hand=links.hand(game_number),
         table=links.table(row["table_id"]),
-        player=links.player(row["player"]),
-        statement=known.statement_of_player(str(row["player"]))
-        if row["player"] is not None
-        else known.statement("accounts", row["code"]),
-        account=known.entries(account=row["code"], currency=row["currency"]),
+        player=links.player(player),
+        statement=known.statement("accounts", code)
+        if player is None
+        else known.statement_of_player(player),
+        account=known.entries(account=code, currency=row["currency"]),
         request=known.entries(request_id=row["request_id"])
         if game_number is None
         else known.entries(hand=game_number),

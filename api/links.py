@@ -36,7 +36,7 @@ def allowed(caller: Caller, **links: Link | None) -> Links:
         name: link.url
         for name, link in links.items()
         if link is not None
-        and link.scope.value in caller.scopes
+        and link.scope in caller.scopes
         and not (link.for_staff and caller.partner is not None)
     }
 
