@@ -198,32 +198,25 @@ COMPONENTS_AS_OF: Final = Function(
 # Entries before some position all happened by then, those after another all later. At the second an
 # account's running balance is what it held, but for what lies before and happened later: that is
 # in the blocks that hold such entries, and is taken off. Where they are many, the entries between
-# the two are looked through instead; before them its running balance is what they add up to. How
-# many accounts are asked for decides how: no plan is made for all cases.
-ACCOUNTS_AS_OF: Final = Function(
-    "accounts_as_of",
-    f"{_INSTANT}, accounts integer[] DEFAULT NULL",
-    "SETOF book.accounts",
+# the two are looked through instead; before them its running balance is what they add up to.
+LATER_BLOCKS_OF: Final = Function(
+    "later_blocks",
+    _INSTANT,
+    "TABLE (upto bigint, open_to bigint, blocks integer, first integer[], last integer[])",
     "plpgsql",
     """
 #variable_conflict use_column
 DECLARE
-    upto constant bigint := least(at_position, (SELECT position FROM book.generation));
     this_day constant date := (occurred_until AT TIME ZONE 'UTC')::date;
-    open_from bigint := upto + 1;
-    open_to bigint := upto;
-    later_blocks integer := 0;
-    later_from integer[] := '{{}}';
-    later_to integer[] := '{{}}';
-    late_account integer[] := '{{}}';
-    late_minor numeric[] := '{{}}';
-    alone integer[] := '{{}}';
 BEGIN
+    upto := least(at_position, (SELECT position FROM book.generation));
+    open_to := upto;
+    blocks := 0;
     IF occurred_until IS NOT NULL THEN
-        SELECT block::bigint * {block} + {block} - 1 INTO open_to FROM book.blocks
-         WHERE block <= (SELECT max(last_position) FROM book.days
-                          WHERE occurred_day <= this_day) / {block}
-           AND first_occurred_at <= occurred_until ORDER BY block DESC LIMIT 1;
+        SELECT b.block::bigint * {block} + {block} - 1 INTO open_to FROM book.blocks b
+         WHERE b.block <= (SELECT max(last_position) FROM book.days
+                            WHERE occurred_day <= this_day) / {block}
+           AND first_occurred_at <= occurred_until ORDER BY b.block DESC LIMIT 1;
         open_to := least(coalesce(open_to, 0), upto);
         WITH later AS (
             SELECT block FROM book.blocks
@@ -232,49 +225,109 @@ BEGIN
                              AND open_to / {block}
                AND last_occurred_at > occurred_until ORDER BY block LIMIT {later_blocks} + 1
         ), run AS (
-            SELECT min(block) AS first, max(block) AS last
+            SELECT min(block) AS begins, max(block) AS ends
               FROM (SELECT block, block - row_number() OVER (ORDER BY block) AS island
                       FROM later) AS numbered
              GROUP BY island
         )
-        SELECT coalesce(sum(last - first + 1), 0), array_agg(first ORDER BY first),
-               array_agg(last ORDER BY first)
-          INTO later_blocks, later_from, later_to FROM run;
-        open_from := least(coalesce(later_from[1]::bigint * {block}, upto + 1), open_to + 1);
-        IF later_blocks <= {later_blocks} THEN
-            open_from := open_to + 1;
-            IF cardinality(accounts) <= {few_accounts} THEN
-                SELECT array_agg(account), array_agg(amount) INTO late_account, late_minor
-                  FROM (SELECT asked.account, sum(e.amount_minor) AS amount
-                          FROM unnest(accounts) AS asked (account)
-                         CROSS JOIN unnest(later_from, later_to) AS run (first, last)
-                         CROSS JOIN LATERAL (
-                            SELECT amount_minor FROM book.lines l
-                             WHERE l.account = asked.account
-                               AND position BETWEEN run.first::bigint * {block}
-                                   AND least(run.last::bigint * {block} + {block} - 1, open_to)
-                               AND occurred_at > occurred_until OFFSET 0) AS e
-                         GROUP BY asked.account) AS summed;
-            ELSE
-                SELECT array_agg(account), array_agg(amount) INTO late_account, late_minor
-                  FROM (SELECT e.account, sum(e.amount_minor) AS amount
-                          FROM unnest(later_from, later_to) AS run (first, last)
-                         CROSS JOIN LATERAL (
-                            SELECT account, amount_minor FROM book.lines
-                             WHERE position BETWEEN run.first::bigint * {block}
-                                   AND least(run.last::bigint * {block} + {block} - 1, open_to)
-                               AND occurred_at > occurred_until OFFSET 0) AS e
-                         GROUP BY e.account) AS summed;
-            END IF;
-        ELSIF open_to - open_from > {apart} THEN
-            alone := ARRAY(
-                SELECT account FROM book.accounts a
-                 WHERE player IS NULL AND table_id IS NULL
-                   AND (accounts IS NULL OR account = ANY (accounts))
-                   AND NOT EXISTS (SELECT FROM book.accounts other
-                                    WHERE other.component_id = a.component_id
-                                      AND other.account <> a.account));
+        SELECT coalesce(sum(ends - begins + 1), 0), array_agg(begins ORDER BY begins),
+               array_agg(ends ORDER BY begins)
+          INTO blocks, first, last FROM run;
+    END IF;
+    RETURN NEXT;
+END
+    """,
+    "A part of accounts_as_of: the last position asked for; the last at which anything may have"
+    " happened by then; and the runs of blocks before it in which something happened later, so many"
+    " in all, no more of them than are looked through.",
+    "SET plan_cache_mode = auto",
+)
+
+# Of a few accounts each is looked up in the index, whatever else there is: one plan does for all.
+ACCOUNTS_ONE_BY_ONE: Final = Function(
+    "accounts_one_by_one",
+    "accounts integer[], upto bigint, occurred_until timestamptz, open_to bigint,"
+    " later_from integer[], later_to integer[]",
+    "SETOF book.accounts",
+    "plpgsql",
+    """
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    SELECT a.account, a.code, a.currency, a.network, a.component, a.side, a.partner, a.player,
+           a.table_id, a.component_id,
+           (CASE WHEN a.side IN {debit_sides} THEN 1 ELSE -1 END
+             * (before.held - coalesce(late.held, 0)))::bigint,
+           a.first_position
+      FROM (SELECT DISTINCT unnest(accounts) AS account) AS asked
+     CROSS JOIN LATERAL (
+        SELECT * FROM book.accounts
+         WHERE account = asked.account AND first_position <= upto OFFSET 0) AS a
+     CROSS JOIN LATERAL (
+        SELECT e.balance_minor AS held FROM book.lines e
+         WHERE e.account = asked.account AND e.position <= open_to
+         ORDER BY e.position DESC, e.line DESC LIMIT 1) AS before
+     CROSS JOIN LATERAL (
+        SELECT sum(e.amount_minor) AS held
+          FROM unnest(later_from, later_to) AS run (first, last)
+         CROSS JOIN LATERAL (
+            SELECT amount_minor FROM book.lines
+             WHERE account = asked.account
+               AND position BETWEEN run.first::bigint * {block}
+                   AND least(run.last::bigint * {block} + {block} - 1, open_to)
+               AND occurred_at > occurred_until OFFSET 0) AS e) AS late
+     WHERE late.held IS NULL
+        OR EXISTS (SELECT FROM book.lines e WHERE e.account = asked.account
+                      AND e.position <= open_to AND e.occurred_at <= occurred_until);
+END
+    """,
+    "A part of accounts_as_of: a few accounts, by what book.later_blocks answers.",
+    "SET plan_cache_mode = force_generic_plan SET jit = off",
+)
+
+# How many accounts are asked for decides how: no plan is made for all cases.
+ACCOUNTS_AS_OF: Final = Function(
+    "accounts_as_of",
+    f"{_INSTANT}, accounts integer[] DEFAULT NULL",
+    "SETOF book.accounts",
+    "plpgsql",
+    """
+#variable_conflict use_column
+DECLARE
+    later record;
+    open_from bigint;
+    late_account integer[] := '{{}}';
+    late_minor numeric[] := '{{}}';
+    alone integer[] := '{{}}';
+BEGIN
+    SELECT * INTO later FROM book.later_blocks(at_position, occurred_until);
+    open_from := least(coalesce(later.first[1]::bigint * {block}, later.upto + 1),
+                       later.open_to + 1);
+    IF later.blocks <= {later_blocks} THEN
+        open_from := later.open_to + 1;
+        IF cardinality(accounts) <= {few_accounts} THEN
+            RETURN QUERY
+            SELECT * FROM book.accounts_one_by_one(
+                accounts, later.upto, occurred_until, later.open_to, later.first, later.last);
+            RETURN;
         END IF;
+        SELECT array_agg(account), array_agg(amount) INTO late_account, late_minor
+          FROM (SELECT e.account, sum(e.amount_minor) AS amount
+                  FROM unnest(later.first, later.last) AS run (first, last)
+                 CROSS JOIN LATERAL (
+                    SELECT account, amount_minor FROM book.lines
+                     WHERE position BETWEEN run.first::bigint * {block}
+                           AND least(run.last::bigint * {block} + {block} - 1, later.open_to)
+                       AND occurred_at > occurred_until OFFSET 0) AS e
+                 GROUP BY e.account) AS summed;
+    ELSIF later.open_to - open_from > {apart} THEN
+        alone := ARRAY(
+            SELECT account FROM book.accounts a
+             WHERE player IS NULL AND table_id IS NULL
+               AND (accounts IS NULL OR account = ANY (accounts))
+               AND NOT EXISTS (SELECT FROM book.accounts other
+                                WHERE other.component_id = a.component_id
+                                  AND other.account <> a.account));
     END IF;
     RETURN QUERY
     SELECT a.account, a.code, a.currency, a.network, a.component, a.side, a.partner, a.player,
@@ -292,13 +345,13 @@ BEGIN
       LEFT JOIN (
         SELECT e.account, sum(e.amount_minor) AS held FROM book.lines e
          WHERE occurred_until IS NOT NULL
-           AND e.position BETWEEN open_from AND open_to AND e.occurred_at <= occurred_until
+           AND e.position BETWEEN open_from AND later.open_to AND e.occurred_at <= occurred_until
            AND (accounts IS NULL OR e.account = ANY (accounts)) AND e.account <> ALL (alone)
          GROUP BY e.account) AS open ON open.account = a.account
-     WHERE a.first_position <= upto AND (accounts IS NULL OR a.account = ANY (accounts))
+     WHERE a.first_position <= later.upto AND (accounts IS NULL OR a.account = ANY (accounts))
        AND a.account <> ALL (alone) AND coalesce(before.held, open.held) IS NOT NULL
        AND (late.account IS NULL OR EXISTS (
-             SELECT FROM book.lines e WHERE e.account = a.account AND e.position <= open_to
+             SELECT FROM book.lines e WHERE e.account = a.account AND e.position <= later.open_to
                 AND e.occurred_at <= occurred_until));
     IF cardinality(alone) > 0 THEN
         RETURN QUERY
@@ -495,7 +548,13 @@ FUNCTIONS: Final = (
     POSITION_AT,
     *(
         function._replace(body=function.body.format(**_CONSTANTS))
-        for function in (SUMS_AS_OF, COMPONENTS_AS_OF, ACCOUNTS_AS_OF)
+        for function in (
+            SUMS_AS_OF,
+            COMPONENTS_AS_OF,
+            LATER_BLOCKS_OF,
+            ACCOUNTS_ONE_BY_ONE,
+            ACCOUNTS_AS_OF,
+        )
     ),
     _of_components(TRIAL_BALANCE),
     _of_components(CLIENT_FUNDS),

@@ -52,7 +52,29 @@ def engine(dsn: str, *, pool_size: int = 5) -> sa.Engine:
         isolation_level="REPEATABLE READ",
     )
     sa.event.listen(made, "checkout", _refuse_ended)
+    sa.event.listen(made, "do_execute", _execute)
     return made
+
+
+_PLANNED_ONCE: Final = "planned_once"
+
+
+def planned_once(statement: str | sa.Select[Any]) -> Any:
+    """Mark a statement that is best run in one way, whatever is asked: it is planned once.
+
+    Each connection prepares it. Any other is planned anew for the values that it is run with.
+    """
+    executable = sa.text(statement) if isinstance(statement, str) else statement
+    return executable.execution_options(**{_PLANNED_ONCE: True})
+
+
+def _execute(cursor: Any, statement: str, parameters: Any, context: Any) -> bool:
+    """Run a statement in the place of SQLAlchemy, which has no way to say what is prepared."""
+    if isinstance(cursor, psycopg.ServerCursor):
+        return False  # It is planned for its values: what it reads comes as it is asked for.
+    once = context.execution_options.get(_PLANNED_ONCE, False)
+    cursor.execute(statement, parameters, prepare=once)
+    return True
 
 
 def is_quiet(connection: psycopg.Connection[Any]) -> bool:
@@ -91,12 +113,17 @@ def snapshot(source: sa.Engine) -> Iterator[Snapshot]:
     with source.connect() as connection:
         connection.execution_options(postgresql_readonly=True)
         yield Snapshot(connection, position(connection))
+        # There is nothing to undo, and a rollback would make psycopg forget what is prepared.
+        connection.commit()
+
+
+_POSITION: Final = planned_once(sa.select(BOOK["generation"].c.position))
 
 
 def position(connection: sa.Connection) -> int:
     """Return the position that the book is at, in the connection's transaction."""
     try:
-        return int(connection.execute(sa.select(BOOK["generation"].c.position)).scalar_one())
+        return int(connection.execute(_POSITION).scalar_one())
     except ProgrammingError as error:
         raise NotProjectedError("the projections have not been made yet") from error
 

@@ -109,16 +109,14 @@ ENTRIES: Final = View(
            e.occurred_at,
            (SELECT m.recorded_at FROM journal.commits m WHERE m.last_position >= e.position
              ORDER BY m.last_position LIMIT 1) AS recorded_at,
-           k.name AS event,
-           (SELECT j.originator_id FROM journal.events j WHERE j.notification_id = e.position)
-             AS stream,
-           (SELECT convert_from(j.state, 'UTF8')::jsonb ->> 'request_id' FROM journal.events j
-             WHERE j.notification_id = e.position) AS request_id,
+           k.name AS event, j.originator_id AS stream,
+           convert_from(j.state, 'UTF8')::jsonb ->> 'request_id' AS request_id,
            e.account, e.kind
       FROM {book}.entries e
       JOIN {book}.accounts a USING (account)
       JOIN {book}.components c ON c.component = a.component
       JOIN {book}.kinds k USING (kind)
+      LEFT JOIN journal.events j ON j.notification_id = e.position
     """,
     {
         "position": "The event's position in the journal.",

@@ -4,18 +4,18 @@ A page never costs more than a look at a bounded number of entries: when the fil
 those that were looked at, the page is short and its cursor leads on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import JSONB
 
 from ledger import catalogue
 from projections import as_of, cursors
 from projections.as_of import AsOf
-from projections.reading import BOOK, Page, Row, Snapshot, rows
+from projections.reading import BOOK, Page, Row, Snapshot, planned_once, rows
 from projections.schema import BLOCK
 
 MOST_ACCOUNTS: Final = 2_000
@@ -32,6 +32,10 @@ BLOCKS_APART: Final = 64
 MOST_PARTS: Final = 8
 """Parts of a window in which entries of the named accounts are looked for at once."""
 
+_ENTRIES: Final = "entries"
+_STORED: Final = "lines"
+"""The views of the entries: with everything that is known of them, and as they are stored."""
+
 _LINES = BOOK["lines"].c
 _ACCOUNTS = BOOK["accounts"].c
 _BLOCKS = BOOK["blocks"].c
@@ -39,7 +43,6 @@ _EVENTS = sa.table(
     "events",
     sa.column("originator_id"),
     sa.column("notification_id"),
-    sa.column("state"),
     schema="journal",
 ).c
 _KEY = (int, int)
@@ -95,16 +98,24 @@ class Window(NamedTuple):
     above: Key
     below: Key
     newest_first: bool
+    runs: Sequence[tuple[int, int]] = ()
+    """Runs of blocks, the first of the window, between which nothing has the asked time: what was
+    booked long before or after its neighbours. Of the blocks behind the last nothing is known."""
 
     def after(self, key: Key) -> "Window":
         """Return what is left of the window after a key."""
         return self._replace(below=key) if self.newest_first else self._replace(above=key)
 
     @property
+    def empty(self) -> bool:
+        """Whether there is no key in it."""
+        return self.above >= self.below
+
+    @property
     def positions(self) -> tuple[int, int]:
         """The first and the last position that may have a key in it."""
-        (first, _), (last, line) = self.above, self.below
-        return first, last if line > 0 else last - 1
+        (first, first_line), (last, last_line) = self.above, self.below
+        return first + (first_line >= _LAST_LINE), last - (last_line <= 0)
 
     def of_blocks(self, first: int, last: int) -> "Window":
         """Return the part of the window that is in a run of blocks.
@@ -113,6 +124,18 @@ class Window(NamedTuple):
         """
         above, below = (first * BLOCK, -1), (last * BLOCK + BLOCK, -1)
         return Window(max(self.above, above), min(self.below, below), self.newest_first)
+
+    @property
+    def parts(self) -> "Sequence[Window]":
+        """The parts of the window that may have the asked time, in its order."""
+        if not self.runs:
+            return [self]
+        parts = [self.of_blocks(*run) for run in self.runs]
+        if self.newest_first:
+            parts[-1] = parts[-1]._replace(above=self.above)
+        else:
+            parts[-1] = parts[-1]._replace(below=self.below)
+        return [part for part in parts if not part.empty]
 
 
 def page(
@@ -133,10 +156,11 @@ def page(
         place = cursors.decode(cursor, listed, _KEY)
         pinned, key = min(place.position, pinned), (place.key[0], place.key[1])
     filters = by_then(filters, happened)
-    keys, end = look(at, filters, pinned, key, limit, newest_first=newest_first)
+    window = window_of(at, filters, pinned, key, newest_first=newest_first)
+    found, end = read(at, filters, window, limit)
     return Page(
         pinned,
-        full(at, keys, newest_first=newest_first),
+        found,
         None if end is None else cursors.encode(cursors.Cursor(listed, pinned, list(end))),
     )
 
@@ -160,12 +184,31 @@ def look(
     newest_first: bool,
 ) -> tuple[list[Key], Key | None]:
     """Return the keys of a page up to a position, and the key after which the next begins."""
-    window = window_of(at, filters, pinned, newest_first=newest_first)
-    return find(at, filters, window if after is None else window.after(after), limit)
+    window = window_of(at, filters, pinned, after, newest_first=newest_first)
+    accounts = _named(at, filters)
+    if accounts is None:
+        return _keys(at, filters, window, limit)
+    named = _Named(_STORED, accounts, _passes(at, filters))
+    found, end = _of_accounts(at, named, window, limit)
+    return [key_of(row) for row in found], end
 
 
-def window_of(at: Snapshot, filters: Filters, pinned: int, *, newest_first: bool) -> Window:
-    """Return the keys between which entries up to a position can be that pass the filters."""
+def read(
+    at: Snapshot, filters: Filters, window: Window, limit: int
+) -> tuple[Sequence[Row], Key | None]:
+    """Return a page of a window, and the key after which the next one begins."""
+    accounts = _named(at, filters)
+    if accounts is not None:
+        named = _Named(_ENTRIES, accounts, _passes(at, filters))
+        return _of_accounts(at, named, window, limit)
+    keys, end = _keys(at, filters, window, limit)
+    return _full(at, keys, newest_first=window.newest_first), end
+
+
+def window_of(
+    at: Snapshot, filters: Filters, pinned: int, after: Key | None, *, newest_first: bool
+) -> Window:
+    """Return the keys after one, up to a position, between which entries can pass the filters."""
     first, last = filters.position_from or 1, pinned
     if filters.position_before is not None:
         last = min(last, filters.position_before - 1)
@@ -173,69 +216,51 @@ def window_of(at: Snapshot, filters: Filters, pinned: int, *, newest_first: bool
         first = max(first, recorded_before(at, filters.recorded_from) + 1)
     if filters.recorded_before is not None:
         last = min(last, recorded_before(at, filters.recorded_before))
-    if filters.occurred_from is not None or filters.occurred_before is not None:
-        lowest, highest = at.connection.execute(_OF_DAYS, _time_of(filters)).one()
-        first, last = max(first, lowest or 1), min(last, highest or 0)
     window = Window((first, -1), (last + 1, -1), newest_first)
+    if after is not None:
+        window = window.after(after)
+    if filters.occurred_from is None and filters.occurred_before is None:
+        return window
     return _in_its_time(at, filters, window)
 
 
 def _in_its_time(at: Snapshot, filters: Filters, window: Window) -> Window:
     """Return the window between the first and the last block in it that have the asked time."""
-    if filters.occurred_from is None and filters.occurred_before is None:
-        return window
     first, last = window.positions
-    asked = {**_time_of(filters), "first": first // BLOCK, "last": last // BLOCK}
-    lowest, highest = at.connection.execute(_IN_TIME, asked).one()
+    asked = {
+        "since": filters.occurred_from,
+        "before": filters.occurred_before,
+        "first": first,
+        "last": last,
+    }
+    statement = _IN_TIME[window.newest_first]
+    lowest, highest, blocks = at.connection.execute(statement, asked).one()
     if lowest is None:
         return window._replace(above=window.below)
-    above, below = (lowest * BLOCK, -1), (highest * BLOCK + BLOCK, -1)
-    return window._replace(above=max(window.above, above), below=min(window.below, below))
-
-
-def _parts(at: Snapshot, filters: Filters, window: Window) -> list[Window]:
-    """Return the parts of a window that may have the asked time, in its order.
-
-    What was booked long before or after its neighbours is far from the rest: a part of its own.
-    """
-    if filters.occurred_from is None and filters.occurred_before is None:
-        return [window]
-    first, last = window.positions
-    asked = {**_time_of(filters), "first": first // BLOCK, "last": last // BLOCK}
-    blocks = at.connection.execute(_FIRST_IN_TIME[window.newest_first], asked).scalars().all()
-    parts = [window.of_blocks(*run) for run in _runs(blocks)[:MOST_PARTS]]
-    if parts:
-        # The last one goes on to the end: of the blocks behind it nothing is known.
-        last_part = parts[-1]
-        if window.newest_first:
-            parts[-1] = last_part._replace(above=window.above)
-        else:
-            parts[-1] = last_part._replace(below=window.below)
-    return parts
-
-
-def _time_of(filters: Filters) -> dict[str, datetime | None]:
-    return {"since": filters.occurred_from, "before": filters.occurred_before}
+    return window.of_blocks(lowest, highest)._replace(runs=_runs(blocks)[:MOST_PARTS])
 
 
 # What is asked most is written out: putting a statement together takes longer than it runs.
-# What happened on these days is nowhere else, wherever else it may be.
-_OF_DAYS: Final = sa.text("""
-SELECT min(first_position), max(last_position) FROM book.days
- WHERE (CAST(:since AS timestamptz) IS NULL
-        OR occurred_day >= CAST(CAST(:since AS timestamptz) AT TIME ZONE 'UTC' AS date))
-   AND (CAST(:before AS timestamptz) IS NULL
-        OR occurred_day <= CAST(CAST(:before AS timestamptz) AT TIME ZONE 'UTC' AS date))
-""")
+# What happened on the asked days is nowhere else than where entries of these days are.
 _THAT_TIME: Final = """
-  FROM book.blocks
- WHERE block BETWEEN CAST(:first AS integer) AND CAST(:last AS integer)
+SELECT block FROM book.blocks
+ WHERE block BETWEEN span.first AND span.last
    AND (CAST(:since AS timestamptz) IS NULL OR last_occurred_at >= CAST(:since AS timestamptz))
    AND (CAST(:before AS timestamptz) IS NULL OR first_occurred_at < CAST(:before AS timestamptz))
 """
-_IN_TIME: Final = sa.text(f"SELECT min(block), max(block) {_THAT_TIME}")
-_FIRST_IN_TIME: Final = {
-    newest_first: sa.text(f"SELECT block {_THAT_TIME} ORDER BY block {order} LIMIT {BLOCKS_APART}")
+_IN_TIME: Final = {
+    newest_first: planned_once(f"""
+SELECT ({_THAT_TIME} ORDER BY block LIMIT 1), ({_THAT_TIME} ORDER BY block DESC LIMIT 1),
+       ARRAY({_THAT_TIME} ORDER BY block {order} LIMIT {BLOCKS_APART})
+  FROM (
+    SELECT greatest(CAST(:first AS bigint), min(first_position)) / {BLOCK} AS first,
+           least(CAST(:last AS bigint), max(last_position)) / {BLOCK} AS last FROM book.days
+     WHERE (CAST(:since AS timestamptz) IS NULL
+            OR occurred_day >= CAST(CAST(:since AS timestamptz) AT TIME ZONE 'UTC' AS date))
+       AND (CAST(:before AS timestamptz) IS NULL
+            OR occurred_day <= CAST(CAST(:before AS timestamptz) AT TIME ZONE 'UTC' AS date))
+    ) AS span
+""")  # noqa: S608
     for newest_first, order in ((False, "ASC"), (True, "DESC"))
 }
 
@@ -247,20 +272,26 @@ def recorded_before(at: Snapshot, instant: datetime) -> int:
     return as_of.resolve(at, recorded_at=instant - _MICROSECOND).position
 
 
-def find(
+def _named(at: Snapshot, filters: Filters) -> Sequence[int] | None:
+    """Return the accounts whose entries are to be merged; None when they are found otherwise."""
+    if filters.hand is not None or filters.request_id is not None:
+        return None
+    if not any((filters.account, filters.accounts, filters.player, filters.table_id)):
+        return filters.accounts
+    # Named accounts and nothing else: whoever names them has looked them up.
+    named = None if _of_account(filters._replace(accounts=None)) else filters.accounts
+    accounts = _accounts(at, filters) if named is None else named
+    return accounts if len(accounts) <= MOST_ACCOUNTS else None
+
+
+def _keys(
     at: Snapshot, filters: Filters, window: Window, limit: int
 ) -> tuple[list[Key], Key | None]:
-    """Return the keys of a page of a window, and the key after which the next one begins."""
-    if window.above >= window.below or filters.accounts == ():
+    """Return the keys of a page of a transaction, or of whatever has to be looked for."""
+    if window.empty:
         return [], None
     if filters.hand is not None or filters.request_id is not None:
         return _of_transaction(at, filters, window, limit)
-    if any((filters.account, filters.accounts, filters.player, filters.table_id)):
-        # Named accounts and nothing else: whoever names them has looked them up.
-        named = None if _of_account(filters._replace(accounts=None)) else filters.accounts
-        accounts = _accounts(at, filters) if named is None else named
-        if len(accounts) <= MOST_ACCOUNTS:
-            return _of_accounts(at, filters, accounts, window, limit)
     return _of_blocks(at, filters, window, limit)
 
 
@@ -293,53 +324,86 @@ def _positions_of_stream(at: Snapshot, stream_id: str) -> set[int]:
     return set(at.connection.execute(statement).scalars())
 
 
+class _Named(NamedTuple):
+    """Entries of some accounts that pass, and the view that they are read from."""
+
+    view: str
+    accounts: Sequence[int]
+    passes: Mapping[str, Any]
+    """Values of some of the conditions."""
+
+
 def _of_accounts(
-    at: Snapshot, filters: Filters, accounts: Sequence[int], window: Window, limit: int
-) -> tuple[list[Key], Key | None]:
+    at: Snapshot, named: _Named, window: Window, limit: int
+) -> tuple[list[Row], Key | None]:
     """Merge the newest, or oldest, entries of each account."""
-    further = of_entry(at, filters)
-    passed: list[Key] = []
+    if window.empty or not named.accounts:
+        return [], None
+    passed: list[Row] = []
     # Most lines of a period pass, few of a kind: a page looks on before it is answered short.
     few = min(limit + 1 + limit // 2, LOOKED_AT)
-    for looked_at in (few, min(2 * few, LOOKED_AT), LOOKED_AT) if further else (limit + 1,):
-        parts = _parts(at, filters, window)
-        if not parts:
-            return passed, None
-        near = nearest(at, accounts, parts, looked_at)
-        passed += _of_these(at, near, further, window)
+    looks = (few, min(2 * few, LOOKED_AT), LOOKED_AT) if named.passes else (limit + 1, limit + 1)
+    for most in looks:
+        near = _near(at, named, window, most, limit + 1 - len(passed))
+        passed += near.rows
         if len(passed) > limit:
-            return _cut(passed, limit)
-        if len(near) < looked_at:
+            return passed[:limit], key_of(passed[limit - 1])
+        if near.looked_at < most:
             return passed, None
-        edge = (near[-1].position, -1 if window.newest_first else _LAST_LINE)
+        edge = (near.edge, -1 if window.newest_first else _LAST_LINE)
         window = window.after(edge)
+        if window.empty:
+            return passed, None
     return passed, edge
 
 
-class Place(NamedTuple):
-    """Where an account has entries."""
+class _Near(NamedTuple):
+    """Rows in order, how many entries were looked at, and the position of the last of those."""
 
-    account: int
-    position: int
+    rows: Sequence[Row]
+    looked_at: int
+    edge: int
 
 
-def nearest(
-    at: Snapshot, accounts: Sequence[int], windows: Sequence[Window], most: int
-) -> list[Place]:
-    """Return the first places of the accounts' entries in windows, and all at the last of those.
+def _near(at: Snapshot, named: _Named, window: Window, most: int, wanted: int) -> _Near:
+    """Return what passes of the accounts' first entries in a window, as many as are wanted.
 
-    They are read off the index alone: an account's entries lie far apart, and of those of several
-    accounts few are the first.
+    They are found off the index alone: an account's entries lie far apart, and of those of several
+    accounts few are the first. Of the last position all entries are looked at.
     """
-    asked = _asked_near(accounts, windows, most)
-    found = at.connection.execute(_NEAREST[windows[0].newest_first], asked).all()
-    return [Place(account, position) for account, position in found]
+    (above, above_line), (below, below_line) = window.above, window.below
+    asked = {
+        **_asked_near(named.accounts, window.parts, most),
+        **named.passes,
+        "wanted": wanted,
+        "above": above,
+        "above_line": above_line,
+        "below": below,
+        "below_line": below_line,
+    }
+    statement = _nearest(named.view, window.newest_first, tuple(named.passes))
+    found = at.connection.execute(statement, asked).all()
+    names = _shown(named.view)
+    passed = [dict(zip(names, row[2:], strict=True)) for row in found if row[2] is not None]
+    passed.sort(key=key_of, reverse=window.newest_first)
+    return _Near(passed, found[0][0], found[0][1])
 
 
-def count_nearest(at: Snapshot, accounts: Sequence[int], window: Window, most: int) -> int:
-    """Count the accounts' entries in a window, those beyond so many left aside."""
-    asked = _asked_near(accounts, [window], most)
-    return int(at.connection.execute(_COUNTED, asked).scalar_one())
+def sums(
+    at: Snapshot, filters: Filters, accounts: Sequence[int], window: Window, most: int
+) -> dict[int, tuple[int, int, int]] | None:
+    """Return lines, debits and credits of each account in a window; None when they are too many.
+
+    All its entries between the ends are counted, those too that do not pass.
+    """
+    if window.empty or not accounts:
+        return {}
+    passes = _passes(at, filters)
+    asked = {**_asked_near(accounts, [window], most + 1), **passes}
+    found = at.connection.execute(_summed(tuple(passes)), asked).all()
+    if found[0][0] > most:
+        return None
+    return {account: (count, debit, credit) for _, account, count, debit, credit in found if count}
 
 
 def _asked_near(accounts: Sequence[int], windows: Sequence[Window], most: int) -> dict[str, Any]:
@@ -357,48 +421,55 @@ SELECT near.account, near.position
      WHERE account = asked.account AND position BETWEEN part.first AND part.last
      ORDER BY position {order} LIMIT CAST(:most AS bigint)) AS near
 """
-_NEAREST: Final = {
-    newest_first: sa.text(
-        _NEAR.format(order=order)
-        + f"ORDER BY position {order} FETCH FIRST CAST(:most AS bigint) ROWS WITH TIES"
-    )
-    for newest_first, order in ((False, "ASC"), (True, "DESC"))
-}
-_COUNTED: Final = sa.text(
-    f"SELECT count(*) FROM ({_NEAR.format(order='ASC')} LIMIT CAST(:most AS bigint)) AS near"  # noqa: S608
-)
 
 
-def at_places(places: Sequence[Place], *columns: Any) -> sa.Select[Any]:
-    """Select columns of the lines at some places, one place after the other."""
-    distinct = dict.fromkeys(places)
-    wanted = (
-        sa.func.unnest(
-            _array([one.account for one in distinct], sa.Integer),
-            _array([one.position for one in distinct], sa.BigInteger),
-        )
-        .table_valued("account", "position")
-        .render_derived("wanted")
-    )
-    of_place = (_LINES.account == wanted.c.account, _LINES.position == wanted.c.position)
-    # OFFSET keeps it so, whatever the planner believes.
-    each = sa.select(*columns).where(*of_place).offset(sa.literal_column("0")).lateral("each")
-    return sa.select(each).select_from(wanted.join(each, sa.true()))
+def _shown(view: str) -> Sequence[str]:
+    """Return the columns that are read of a view, its key first."""
+    return BOOK[view].c.keys() if view == _ENTRIES else ("position", "line")
 
 
-def _of_these(
-    at: Snapshot,
-    places: Sequence[Place],
-    further: Sequence[sa.ColumnElement[bool]],
-    window: Window,
-) -> list[Key]:
-    """Return the keys of the lines at some places that are in a window and pass, in order."""
-    passes = sa.and_(sa.true(), *further).label("passes")
-    statement = at_places(places, _LINES.position, _LINES.line, passes)
-    found = at.connection.execute(statement).all()
-    keys = ((position, line) for position, line, passes in found if passes)
-    within = (key for key in keys if window.above < key < window.below)
-    return sorted(within, reverse=window.newest_first)
+# OFFSET keeps it place by place, whatever the planner believes.
+@cache
+def _nearest(view: str, newest_first: bool, passes: tuple[str, ...]) -> Any:
+    order, farthest = ("DESC", "min") if newest_first else ("ASC", "max")
+    columns = ", ".join(_shown(view))
+    return planned_once(f"""
+WITH near AS MATERIALIZED (
+    {_NEAR.format(order=order)}
+     ORDER BY position {order} FETCH FIRST CAST(:most AS bigint) ROWS WITH TIES)
+SELECT counted.looked_at, counted.edge, passed.*
+  FROM (SELECT count(*) AS looked_at, {farthest}(position) AS edge FROM near) AS counted
+  LEFT JOIN (
+    SELECT entry.*
+      FROM (SELECT DISTINCT account, position FROM near ORDER BY position {order}) AS place
+     CROSS JOIN LATERAL (
+        SELECT {columns} FROM book.{view}
+         WHERE account = place.account AND position = place.position
+           AND (position, line) > (CAST(:above AS bigint), CAST(:above_line AS integer))
+           AND (position, line) < (CAST(:below AS bigint), CAST(:below_line AS integer))
+           {_conditions(view, passes)} OFFSET 0) AS entry
+     ORDER BY place.position {order} FETCH FIRST CAST(:wanted AS bigint) ROWS WITH TIES
+    ) AS passed ON true
+""")  # noqa: S608
+
+
+@cache
+def _summed(passes: tuple[str, ...]) -> Any:
+    return planned_once(f"""
+WITH near AS MATERIALIZED ({_NEAR.format(order="ASC")} LIMIT CAST(:most AS bigint))
+SELECT counted.lines, summed.*
+  FROM (SELECT count(*) AS lines FROM near) AS counted
+  LEFT JOIN LATERAL (
+    SELECT entry.account, count(*), sum(greatest(amount_minor, 0))::bigint,
+           sum(greatest(-amount_minor, 0))::bigint
+      FROM (SELECT DISTINCT account, position FROM near) AS place
+     CROSS JOIN LATERAL (
+        SELECT account, amount_minor FROM book.lines
+         WHERE account = place.account AND position = place.position
+           {_conditions("lines", passes)} OFFSET 0) AS entry
+     WHERE counted.lines < CAST(:most AS bigint)
+     GROUP BY entry.account) AS summed ON true
+""")  # noqa: S608
 
 
 def _accounts(at: Snapshot, filters: Filters) -> list[int]:
@@ -513,7 +584,11 @@ def _one_of(column: sa.ColumnElement[int], kinds: Sequence[int]) -> sa.ColumnEle
 
 def _lines(at: Snapshot, filters: Filters) -> sa.Select[int, int]:
     """Select the keys of the entries that pass all filters."""
-    statement = sa.select(_LINES.position, _LINES.line).where(*of_entry(at, filters))
+    passes = _passes(at, filters)
+    statement = sa.select(_LINES.position, _LINES.line)
+    for name, value in passes.items():
+        condition = sa.text(_CONDITIONS[name].format(amount=_AMOUNTS[_STORED]))
+        statement = statement.where(condition.bindparams(**{name: value}))
     asked = [
         column == value
         for column, value in (
@@ -530,8 +605,8 @@ def _lines(at: Snapshot, filters: Filters) -> sa.Select[int, int]:
         asked.append(_ACCOUNTS.component_id == _any(components, sa.Integer))
     if asked:
         # A value, not a join: each entry's account is looked up, whatever the planner believes.
-        passes = sa.select(sa.and_(*asked)).where(_ACCOUNTS.account == _LINES.account)
-        statement = statement.where(passes.scalar_subquery())
+        its_account = sa.select(sa.and_(*asked)).where(_ACCOUNTS.account == _LINES.account)
+        statement = statement.where(its_account.scalar_subquery())
     return statement
 
 
@@ -552,27 +627,35 @@ def _of_account(filters: Filters) -> list[sa.ColumnElement[bool]]:
     return conditions
 
 
-def of_entry(at: Snapshot, filters: Filters) -> list[sa.ColumnElement[bool]]:
-    """Return what the filters ask of an entry itself."""
-    asked: list[sa.ColumnElement[bool]] = []
-    kinds = _kinds(at, filters)
-    if kinds is not None:
-        asked.append(_one_of(_LINES.kind, kinds))
-    if filters.least_minor is not None:
-        asked.append(sa.func.abs(_LINES.amount_minor) >= filters.least_minor)
-    if filters.most_minor is not None:
-        asked.append(sa.func.abs(_LINES.amount_minor) <= filters.most_minor)
-    if filters.occurred_from is not None:
-        asked.append(_LINES.occurred_at >= filters.occurred_from)
-    if filters.occurred_before is not None:
-        asked.append(_LINES.occurred_at < filters.occurred_before)
-    if filters.ground is not None:
-        # Last: the event itself is read for what passed everything else.
-        state = sa.cast(sa.func.convert_from(_EVENTS.state, "UTF8"), JSONB)
-        ground = sa.select(state["ground"].astext)
-        ground = ground.where(_EVENTS.notification_id == _LINES.position)
-        asked.append(ground.scalar_subquery() == filters.ground)
-    return asked
+def _passes(at: Snapshot, filters: Filters) -> dict[str, Any]:
+    """Return what the filters ask of an entry itself: values of some of the conditions."""
+    asked = {
+        "kinds": _kinds(at, filters),
+        "least_minor": filters.least_minor,
+        "most_minor": filters.most_minor,
+        "occurred_from": filters.occurred_from,
+        "occurred_before": filters.occurred_before,
+        "ground": filters.ground,
+    }
+    return {name: value for name, value in asked.items() if value is not None}
+
+
+_CONDITIONS: Final = {
+    "kinds": "kind = ANY (CAST(:kinds AS smallint[]))",
+    "least_minor": "{amount} >= CAST(:least_minor AS bigint)",
+    "most_minor": "{amount} <= CAST(:most_minor AS bigint)",
+    "occurred_from": "occurred_at >= CAST(:occurred_from AS timestamptz)",
+    "occurred_before": "occurred_at < CAST(:occurred_before AS timestamptz)",
+    "ground": """(SELECT CAST(convert_from(state, 'UTF8') AS jsonb) ->> 'ground'
+                    FROM journal.events WHERE notification_id = position)
+                 = CAST(:ground AS text)""",
+}
+_AMOUNTS: Final = {_STORED: "abs(amount_minor)", _ENTRIES: "debit_minor + credit_minor"}
+
+
+def _conditions(view: str, passes: Sequence[str]) -> str:
+    """Write out the conditions of these names that a row of a view has to meet."""
+    return "".join(f" AND {_CONDITIONS[name].format(amount=_AMOUNTS[view])}" for name in passes)
 
 
 def _within(window: Window) -> list[sa.ColumnElement[bool]]:
@@ -605,17 +688,22 @@ def _cut(found: list[Key], limit: int) -> tuple[list[Key], Key | None]:
     return found[:limit], found[limit - 1] if len(found) > limit else None
 
 
-def full(at: Snapshot, keys: Sequence[Key], *, newest_first: bool) -> list[Row]:
+def key_of(row: Row) -> Key:
+    """Return the key of an entry."""
+    return row["position"], row["line"]
+
+
+def _full(at: Snapshot, keys: Sequence[Key], *, newest_first: bool) -> list[Row]:
     """Return the entries of these keys with everything that is known of them."""
     if not keys:
         return []
     asked = {"positions": [key[0] for key in keys], "lines": [key[1] for key in keys]}
-    return rows(at, _FULL[newest_first], asked)
+    return rows(at, _OF_KEYS[newest_first], asked)
 
 
 # One by one, as their keys are known: joined, the planner would read all accounts for them.
-_FULL: Final = {
-    newest_first: sa.text(f"""
+_OF_KEYS: Final = {
+    newest_first: planned_once(f"""
 SELECT entry.*
   FROM unnest(CAST(:positions AS bigint[]), CAST(:lines AS smallint[])) AS asked (position, line)
  CROSS JOIN LATERAL (

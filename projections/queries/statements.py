@@ -16,11 +16,11 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from ledger import accounts as chart
-from projections import as_of, cursors
+from projections import cursors
 from projections.as_of import AsOf
 from projections.queries import entries
-from projections.queries.entries import MOST_ACCOUNTS, Filters, Key, Window
-from projections.reading import BOOK, Row, Snapshot, rows
+from projections.queries.entries import MOST_ACCOUNTS, Filters, Key
+from projections.reading import BOOK, Row, Snapshot, planned_once, rows
 from projections.views import DEBIT_SIDES
 
 SUMMED: Final = 500
@@ -117,17 +117,18 @@ def page(
         after = (place.key[0], place.key[1])
     book = _Book(at, _accounts_of(at, subject), *_ends(at, period, pinned))
     filters = _filters(subject, period, book)
-    window = entries.window_of(at, filters, pinned, newest_first=False)
-    rest = window if after is None else window.after(after)
-    keys, end = entries.find(at, filters, rest, limit)
-    lines = entries.full(at, keys, newest_first=False)
+    window = entries.window_of(at, filters, pinned, after, newest_first=False)
+    lines, end = entries.read(at, filters, window, limit)
     if period.by_occurred:
         lines = book.run(lines, after)
     sums = _add_up(before, lines)
     accounts, totals = None, None
     if cursor is None:
-        in_all = _sums_of(lines) if end is None else _summed(at, book.numbers, filters, window)
-        accounts = book.listed(in_all)
+        accounts = book.listed(
+            _sums_of(lines)
+            if end is None
+            else entries.sums(at, filters, book.numbers, window, SUMMED)
+        )
     if end is None:
         totals = [_total(currency, *sums[currency]) for currency in sorted(sums)]
     onward = None
@@ -162,7 +163,7 @@ def _accounts_of(at: Snapshot, subject: Subject) -> Sequence[Row]:
         asked.append(_ACCOUNTS.code == subject.account)
     columns = (_ACCOUNTS[name] for name in (*_OF_ACCOUNT, "balance_minor"))
     statement = sa.select(*columns).where(*asked)
-    return rows(at, statement.order_by(_ACCOUNTS.account))
+    return rows(at, planned_once(statement.order_by(_ACCOUNTS.account)))
 
 
 def _filters(subject: Subject, period: Period, book: "_Book") -> Filters:
@@ -300,9 +301,16 @@ def _balances(at: Snapshot, numbers: Sequence[int], known: AsOf) -> dict[int, in
     """Return what accounts held as of an instant; those that had no entry are left out."""
     if not numbers or not known.position:
         return {}
-    held = as_of.view("accounts", known, _array(numbers))
-    statement = sa.select(held.c.account, held.c.balance_minor)
-    return {number: balance for number, balance in at.connection.execute(statement)}
+    asked = {"accounts": list(numbers), "position": known.position, "until": known.occurred_at}
+    found = at.connection.execute(_HELD, asked)
+    return {number: balance for number, balance in found}
+
+
+_HELD: Final = planned_once("""
+SELECT account, balance_minor
+  FROM book.accounts_as_of(CAST(:position AS bigint), CAST(:until AS timestamptz),
+                           CAST(:accounts AS integer[]))
+""")
 
 
 def _sums_of(lines: Sequence[Row]) -> dict[int, tuple[int, int, int]]:
@@ -312,36 +320,6 @@ def _sums_of(lines: Sequence[Row]) -> dict[int, tuple[int, int, int]]:
         count, debit, credit = sums.get(row["account"], (0, 0, 0))
         sums[row["account"]] = count + 1, debit + row["debit_minor"], credit + row["credit_minor"]
     return sums
-
-
-def _summed(
-    at: Snapshot, numbers: Sequence[int], filters: Filters, window: Window
-) -> dict[int, tuple[int, int, int]] | None:
-    """Return lines, debits and credits of each account; None when there are too many to sum.
-
-    All lines between the ends are counted, those too that did not happen in the period.
-    """
-    if window.above >= window.below:
-        return {}
-    if entries.count_nearest(at, numbers, window, SUMMED + 1) > SUMMED:
-        return None
-    places = entries.nearest(at, numbers, [window], SUMMED)
-    if not places:
-        return {}
-    passes = sa.and_(sa.true(), *entries.of_entry(at, filters)).label("passes")
-    some = entries.at_places(places, _LINES.account, _LINES.amount_minor, passes).subquery("some")
-    amount = some.c.amount_minor
-    statement = (
-        sa.select(
-            some.c.account,
-            sa.func.count(),
-            sa.cast(sa.func.sum(sa.func.greatest(amount, 0)), sa.BigInteger),
-            sa.cast(sa.func.sum(sa.func.greatest(-amount, 0)), sa.BigInteger),
-        )
-        .where(some.c.passes)
-        .group_by(some.c.account)
-    )
-    return {row[0]: (row[1], row[2], row[3]) for row in at.connection.execute(statement)}
 
 
 def _add_up(before: Sums, lines: Sequence[Row]) -> Sums:

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
 
 from ledger import accounts
 from ledger.cashier.events import WithdrawalPaid
@@ -215,7 +216,7 @@ def bank_movements(
 
 
 def _facts(positions: Sequence[int]) -> sa.Select[Any]:
-    state = sa.func.convert_from(_EVENTS.state, "UTF8").cast(sa.dialects.postgresql.JSONB)
+    state = sa.func.convert_from(_EVENTS.state, "UTF8").cast(JSONB)
     names = ("bank_reference", "provider", "partner", "settlement", "withdrawal", "reason")
     return sa.select(
         _EVENTS.notification_id.label("position"),

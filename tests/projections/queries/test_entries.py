@@ -134,6 +134,20 @@ def test_short_looks_lead_on_to_the_end(
     assert walk(at, asked, 5, newest_first=newest_first) == expected
 
 
+@pytest.mark.parametrize("newest_first", [True, False])
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_the_smallest_pages_lead_past_events_with_several_lines_of_the_accounts(
+    at: Snapshot, limit: int, newest_first: bool
+) -> None:
+    asked = Filters(table_id="Table 1")
+    expected = [
+        (row["position"], row["line"]) for row in everything(at) if passes(row, asked, None)
+    ]
+    expected.sort(reverse=newest_first)
+    assert len({position for position, _ in expected}) < len(expected)
+    assert walk(at, asked, limit, newest_first=newest_first) == expected
+
+
 def test_accounts_beyond_the_most_are_looked_up_block_by_block(
     at: Snapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
