@@ -45,7 +45,8 @@ class UnknownVariant(Refused):
 class Phh(msgspec.Struct, frozen=True):
     """What is read of a hand; p1 is the player left of the dealer, who comes last.
 
-    ``winnings`` is what each player won of the pots, ``finishing_stacks`` what he had in the end.
+    ``winnings`` is what each player won of the pots, ``finishing_stacks`` what he had in the end;
+    an empty list is as good as none.
     """
 
     variant: str

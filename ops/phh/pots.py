@@ -51,9 +51,9 @@ def settle(phh: Phh, parts: Sequence[Part]) -> Settled:
     returned = _uncalled(parts)
     pots = _pots(parts, dict(returned))
     replay = _replay(phh)
-    if phh.finishing_stacks is not None:
+    if phh.finishing_stacks:
         won = _won(parts, dict(returned), phh.finishing_stacks)
-    elif phh.winnings is not None:
+    elif phh.winnings:
         won = {number: amount for number, amount in enumerate(phh.winnings, 1) if amount}
     elif replay is not None:
         won = _won(parts, dict(returned), replay.stacks)

@@ -200,6 +200,13 @@ def test_forced_bets_are_named(forced: str, posts: str) -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["finishing_stacks", "winnings", "players", "seats"])
+def test_an_empty_list_is_as_good_as_none(name: str) -> None:
+    head = NT.replace("players = ['ann', 'bob', 'cyd']\n", "")
+    folded = f"{DEAL}, 'p3 f', 'p1 f'"
+    assert translated(a_file(folded, f"{name} = []", head)) == translated(a_file(folded, "", head))
+
+
 def test_of_two_players_the_dealer_posts_the_small_blind() -> None:
     head = """
 variant = 'FT'
