@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 import jwt
 import msgspec
@@ -13,10 +13,10 @@ from fastapi.security import HTTPBearer
 
 from api.clock import now
 from api.problems import Problem
+from api.settings import Algorithm
 
 ISSUER: Final = "cardroom"
 AUDIENCE: Final = "cardroom-ledger"
-Algorithm = Literal["HS256", "RS256", "ES256"]
 
 CLOCK_SKEW_SECONDS: Final = 60
 """How far the clock of the issuer may be ahead of ours."""

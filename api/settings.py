@@ -3,12 +3,12 @@
 The names are those of the installation's settings, whose supervisor passes them on.
 """
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from api.auth import Algorithm
+Algorithm = Literal["HS256", "RS256", "ES256"]
 
 _KEY_DIGITS: Final = 64
 

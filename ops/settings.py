@@ -14,8 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 from pydantic import AfterValidator, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from api.auth import Algorithm
-from api.settings import HexKey
+from api.settings import Algorithm, HexKey
 
 KEY_BYTES = 32
 
