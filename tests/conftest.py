@@ -16,6 +16,9 @@ from psycopg.sql import SQL, Identifier
 from ops.embedded import ADMIN, APPLICATION, OWNER, EmbeddedPostgres
 from ops.migrate import migrate
 
+TOLD = "told"
+"""Name of a test's property that is a line to print at the end of the run."""
+
 
 class Server(NamedTuple):
     """Connection strings of a server, without a database; on an operator's all three are one."""
@@ -102,3 +105,17 @@ def dsn(postgres: Server, database: str) -> str:
 def owner_dsn(postgres: Server, database: str) -> str:
     """Connect to the same fresh database as the owner of its tables."""
     return make_conninfo(postgres.owner, dbname=database)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what the tests had to say, in whichever process they ran."""
+    reports = [
+        report
+        for outcome in ("passed", "failed")
+        for report in terminalreporter.stats.get(outcome, [])
+    ]
+    lines = [text for report in reports for name, text in report.user_properties if name == TOLD]
+    if lines:
+        terminalreporter.section("kills")
+    for line in lines:
+        terminalreporter.line(line)

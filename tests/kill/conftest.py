@@ -10,9 +10,9 @@ import pytest
 
 from ops.embedded import APPLICATION
 from ops.serving import Serving, temporary_folder
+from tests.conftest import TOLD
 from tests.kill.room import Room
 
-TOLD = pytest.StashKey[list[str]]()
 LOGGED_LINES = 40
 
 
@@ -34,24 +34,16 @@ def tell(request: pytest.FixtureRequest, seed: int, rounds: int) -> Iterator[Cal
 
     What the installation logged last is shown with a test that fails.
     """
-    head = f"CARDROOM_KILL_SEED={seed} CARDROOM_KILL_ROUNDS={rounds}"
-    lines = request.config.stash.setdefault(TOLD, [head])
-    lines.append(request.node.name)
-    yield lambda line: lines.append(f"    {line}")
+    told = request.node.user_properties
+    told.append(
+        (TOLD, f"{request.node.name} CARDROOM_KILL_SEED={seed} CARDROOM_KILL_ROUNDS={rounds}")
+    )
+    yield lambda line: told.append((TOLD, f"    {line}"))
     rooms = [request.getfixturevalue(n) for n in ("room", "far_room") if n in request.fixturenames]
     for room in rooms:
         logged = (room.serving.data_dir / "serve.log").read_text(errors="replace").splitlines()
         said = [line for line in logged if not line.startswith("token ")]
         sys.stdout.write("\n".join(line[:1000] for line in said[-LOGGED_LINES:]))
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print what the tests had to say."""
-    lines = terminalreporter.config.stash.get(TOLD, [])
-    if lines:
-        terminalreporter.section("kills")
-    for line in lines:
-        terminalreporter.line(line)
 
 
 @pytest.fixture(scope="module")
