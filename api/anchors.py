@@ -5,8 +5,9 @@ from typing import Annotated
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from api.auth import Caller, Scope, needs
+from api.auth import Caller, needs
 from api.edge import Answer, LedgerRoute, edge_of, respond
+from api.tokens import Scope
 from projections import anchors
 
 router = APIRouter(prefix="/v1/anchors", tags=["books"], route_class=LedgerRoute)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from pydantic import ConfigDict, Field
 
-from api.auth import Caller, Scope, needs
+from api.auth import Caller, needs
 from api.edge import (
     Body,
     Done,
@@ -25,6 +25,7 @@ from api.edge import (
     execute,
 )
 from api.problems import Problem
+from api.tokens import Scope
 from ledger.approvals.commands import (
     AWAITING,
     REASONS,

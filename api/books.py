@@ -7,11 +7,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api import csv, links, listing
 from api.as_of import AsOfAsked, Told, reading
-from api.auth import Caller, Scope, needs
+from api.auth import Caller, needs
 from api.edge import LedgerRoute
 from api.links import LINKS, Known, Links
 from api.positions import Reached
 from api.rows import row_model, shown
+from api.tokens import Scope
 from projections import views
 from projections.queries import client_funds, trial_balance
 from projections.reading import Row

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 
 from api import links, players
 from api.as_of import StateAsOf, Told, state_of
-from api.auth import Caller, Scope, needs
+from api.auth import Caller, needs
 from api.clock import now
 from api.edge import (
     AmountMinor,
@@ -30,6 +30,7 @@ from api.edge import (
     worded,
 )
 from api.links import LINKS, Known
+from api.tokens import Scope
 from ledger.cashier.commands import (
     AnnounceDeposit,
     ChargeBackDeposit,

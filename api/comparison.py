@@ -15,12 +15,13 @@ from api.as_of import (
     known_by,
     told_of,
 )
-from api.auth import Caller, Scope, needs
+from api.auth import Caller, needs
 from api.edge import Answer, LedgerRoute, edge_of, respond
 from api.links import LINKS, Known, Link, Links
 from api.positions import Paged, Reached
 from api.problems import Problem
 from api.rows import shown
+from api.tokens import Scope
 from projections import as_of
 from projections.queries import comparison
 from projections.queries.comparison import Between

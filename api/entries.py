@@ -8,13 +8,14 @@ from pydantic import Field
 
 from api import csv, links, listing
 from api.as_of import AsOfAsked, At, Instant, Told
-from api.auth import Caller, Scope, needs
+from api.auth import Caller, needs
 from api.clock import now
 from api.edge import LedgerRoute, PlayerId, edge_of
 from api.links import Known, Links
 from api.positions import Paged, Reached
 from api.rows import row_model, shown
 from api.tables import LONGEST_ID, id_of
+from api.tokens import Scope
 from ledger import accounts, money
 from ledger.core import stream
 from ledger.hands.events import hand_stream

@@ -7,12 +7,13 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from api import links
-from api.auth import Caller, Scope, needs
+from api.auth import Caller, needs
 from api.clock import now
 from api.edge import Answer, LedgerRoute, edge_of, respond, worded
 from api.links import LINKS, Known, Link, Links
 from api.problems import Problem
 from api.reads import booked_hands
+from api.tokens import Scope
 from ledger import accounts, money
 from ledger.application import Recorded, event_at
 from ledger.core import Event, category_of

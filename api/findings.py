@@ -9,13 +9,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api import csv, links, listing
 from api.as_of import AsOfAsked, Instant, Told, reading
-from api.auth import Caller, Scope, needs
+from api.auth import Caller, needs
 from api.edge import Body, Done, Key, LedgerRoute, Text, carry_out, common, edge_of, respond
 from api.links import LINKS, Known, Links
 from api.positions import Paged, Reached
 from api.problems import Problem
 from api.rows import row_model, shown
 from api.tables import LONGEST_ID, id_of
+from api.tokens import Scope
 from ledger import money
 from ledger.application import event_at, events_of
 from ledger.core import category_of

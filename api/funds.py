@@ -10,12 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api import csv, listing
 from api.as_of import Asked, AsOfAsked, Reading, StateAsOf, Told, reading
-from api.auth import Caller, Scope, needs
+from api.auth import Caller, needs
 from api.clock import now
 from api.edge import Currency, LedgerRoute, Slug, edge_of
 from api.links import Known
 from api.positions import Paged, Reached
 from api.rows import row_model, shown
+from api.tokens import Scope
 from api.treasury import require_house
 from ledger.core import stream
 from projections import views

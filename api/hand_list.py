@@ -8,13 +8,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api import csv, links, listing
 from api.as_of import StateAsOf, Told
-from api.auth import Caller, Scope, needs
+from api.auth import Caller, needs
 from api.edge import LedgerRoute
 from api.links import LINKS, Known
 from api.positions import Paged, Reached
 from api.problems import Problem
 from api.rows import shown
 from api.tables import LONGEST_ID, id_of
+from api.tokens import Scope
 from projections.as_of import AsOf, resolve
 from projections.queries import hands
 from projections.reading import Page, Row, Snapshot

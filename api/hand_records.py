@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api import csv, links
 from api.as_of import NotAsOf
-from api.auth import Caller, Scope, needs
+from api.auth import Caller, needs
 from api.clock import now
 from api.edge import Answer, LedgerRoute, edge_of, respond
 from api.events import EventAnswer, described, links_of
@@ -20,6 +20,7 @@ from api.positions import Paged
 from api.problems import Problem
 from api.reads import Connection, head_of
 from api.tables import LONGEST_ID, id_of
+from api.tokens import Scope
 from ledger import catalogue, money
 from ledger.application import Recorded, events_of
 from ledger.core import Event

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
-from api import auth
+from api import tokens
 from api.auth import Caller
 from api.clock import now
 from api.edge import Edge, check_query, problem_of
@@ -62,7 +62,7 @@ class PostHands:
         scope["caller"] = caller
         query = scope["query_string"]
         options = _options(query) if query else Options()
-        caller.require(auth.Scope.HANDS_READ if options.dry_run else auth.Scope.HANDS_POST)
+        caller.require(tokens.Scope.HANDS_READ if options.dry_run else tokens.Scope.HANDS_POST)
         media_type, length = _content_headers(scope["headers"])
         body = await _read(receive, length, self._body_limit)
         items = reading.split(body)

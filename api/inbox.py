@@ -13,10 +13,11 @@ from api import csv, links, listing
 from api.approvals import ApprovalId, approval_of, require_house
 from api.as_of import Reading as Past
 from api.as_of import StateAsOf, Told
-from api.auth import Caller, Scope, needs
+from api.auth import Caller, needs
 from api.clock import now
 from api.edge import Answer, LedgerRoute, Slug, respond, worded
 from api.positions import Paged, Reached
+from api.tokens import Scope
 from ledger.approvals.events import Status
 from projections.queries import approvals
 from projections.reading import Row

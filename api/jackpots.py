@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api import approvals, csv, links, listing
 from api.as_of import Asked, AsOfAsked, NotAsOf, Reading, Told, reading
-from api.auth import Caller, Scope, needs
+from api.auth import Caller, needs
 from api.clock import now
 from api.edge import (
     Answer,
@@ -31,6 +31,7 @@ from api.links import LINKS, Known, Links
 from api.positions import Paged, Reached
 from api.problems import Problem
 from api.rows import row_model, shown
+from api.tokens import Scope
 from ledger import accounts
 from ledger.jackpots.commands import AnnulHit, HitFigures, ReleaseHit, UnknownHit, UnknownJackpot
 from ledger.jackpots.contribution import WHOLE

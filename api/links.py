@@ -11,7 +11,8 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode
 
-from api.auth import Caller, Scope
+from api.auth import Caller
+from api.tokens import Scope
 
 HAND_REQUEST: Final = "hand:"
 """What the request id of a posted hand begins with; its game number follows."""

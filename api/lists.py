@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from api import csv, links, listing
 from api.as_of import Asked, AsOfAsked, NotAsOf, Reading, StateAsOf, Told, reading
-from api.auth import Caller, Scope, needs
+from api.auth import Caller, needs
 from api.clock import now
 from api.edge import Answer, LedgerRoute, PlayerId, edge_of, respond
 from api.links import Known, Links
@@ -20,6 +20,7 @@ from api.problems import Problem
 from api.reads import booked_hands
 from api.rows import row_model, shown
 from api.tables import TablePath, id_of
+from api.tokens import Scope
 from ledger.core import stream
 from ledger.players.events import player_stream
 from ledger.tables.commands import UnknownTable

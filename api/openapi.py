@@ -6,8 +6,8 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from api import hand_schema
-from api.auth import ROLES
 from api.problems import MEDIA_TYPE, catalogue
+from api.tokens import ROLES
 
 VERSION: Final = "1"
 

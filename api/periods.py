@@ -8,11 +8,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api import approvals, csv, listing
 from api.as_of import StateAsOf, Told, reading
-from api.auth import Caller, Scope, needs
+from api.auth import Caller, needs
 from api.edge import Body, Done, Key, LedgerRoute, Slug, Text, common
 from api.links import Known
 from api.positions import Paged, Reached
 from api.rows import row_model, shown
+from api.tokens import Scope
 from api.treasury import require_house
 from ledger.periods.calendar import month as calendar_month
 from ledger.periods.commands import ClosePeriod, ReopenPeriod

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api import links
 from api.as_of import Asked, StateAsOf, Told, state_of
-from api.auth import Caller, Scope, needs
+from api.auth import Caller, needs
 from api.clock import now
 from api.edge import (
     Body,
@@ -29,6 +29,7 @@ from api.edge import (
 )
 from api.links import LINKS, Known
 from api.problems import Problem
+from api.tokens import Scope
 from ledger.identity import ClaimState
 from ledger.players.commands import (
     AcceptTerms,

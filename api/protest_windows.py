@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api import csv, links
 from api.as_of import AsOfAsked, Instant, Reading, Told, reading
-from api.auth import Caller, Scope, needs
+from api.auth import Caller, needs
 from api.clock import now
 from api.edge import LedgerRoute, PlayerId, edge_of, respond, worded
 from api.hand_records import names_of
@@ -18,6 +18,7 @@ from api.players import partner_of
 from api.positions import Paged, Reached
 from api.problems import Problem
 from api.rows import row_model
+from api.tokens import Scope
 from ledger.core import stream
 from ledger.players.events import player_stream
 from projections import views

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from api.auth import Caller, Scope, needs
+from api.auth import Caller, needs
 from api.clock import now
 from api.edge import (
     Answer,
@@ -20,6 +20,7 @@ from api.edge import (
     edge_of,
     respond,
 )
+from api.tokens import Scope
 from ledger.journal import Submission
 from ledger.rulebooks import UnknownRulebook, parse, shipped_texts
 from ledger.rulebooks.commands import AdoptRulebook

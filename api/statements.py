@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api import csv, links
 from api.as_of import Asked, AsOfAsked, At, Instant, Reading, Told, reading
-from api.auth import Caller, Scope, needs
+from api.auth import Caller, needs
 from api.clock import now
 from api.edge import LedgerRoute, Slug, edge_of, respond
 from api.entries import RENAMED, EntryRow, entry, player_of_account
@@ -21,6 +21,7 @@ from api.positions import Paged, Paging, Reached
 from api.problems import Problem
 from api.rows import shown
 from api.tables import TablePath, id_of
+from api.tokens import Scope
 from ledger.core import stream
 from ledger.players.events import player_stream
 from ledger.tables.commands import UnknownTable

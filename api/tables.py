@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api import approvals, links, players
 from api.as_of import StateAsOf, Told, state_of
-from api.auth import Caller, Scope, needs
+from api.auth import Caller, needs
 from api.edge import (
     AmountMinor,
     Body,
@@ -28,6 +28,7 @@ from api.edge import (
 )
 from api.links import LINKS, Known
 from api.reads import Connection, booked_hands
+from api.tokens import Scope
 from ledger.tables.commands import (
     BeginHand,
     BuyIn,

@@ -10,7 +10,7 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import ConfigDict, Field
 
 from api import approvals
-from api.auth import Caller, Scope, needs
+from api.auth import Caller, needs
 from api.edge import (
     AmountMinor,
     Body,
@@ -28,6 +28,7 @@ from api.edge import (
     edge_of,
 )
 from api.problems import Problem
+from api.tokens import Scope
 from ledger import money
 from ledger.treasury.commands import (
     CorrectTreasury,

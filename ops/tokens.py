@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from api.auth import ROLES, issue
 from api.clock import now
+from api.tokens import ROLES, issue
 from ops.settings import Settings, UnusableSettings
 
 LIFETIME = timedelta(days=7)

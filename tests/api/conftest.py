@@ -19,8 +19,8 @@ from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
 
 from api.app import create_app
-from api.auth import issue
 from api.settings import EdgeSettings
+from api.tokens import issue
 from ledger.core import Command
 from ledger.identity import Identity
 from ledger.journal import Journal, Submission

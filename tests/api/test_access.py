@@ -6,8 +6,8 @@ import pytest
 from fastapi import FastAPI
 
 from api.app import create_app
-from api.auth import ROLES, Scope
 from api.settings import EdgeSettings
+from api.tokens import ROLES, Scope
 from tests.api.conftest import IDENTITY_KEY, JWT_KEY, Room, refused
 
 OTHERS = ("partner", "provider", "account")

@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from api.approvals import ApprovalDone, Awaiting, GrantedDone, RejectedDone
-from api.auth import Scope, issue
 from api.inbox import ApprovalAnswer, ApprovalsAnswer
+from api.tokens import Scope, issue
 from ledger.approvals.commands import RequestApproval
 from ledger.approvals.policies import Pending, expire
 from ledger.tables.commands import ResyncTable

@@ -10,8 +10,9 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from api.auth import AUDIENCE, ISSUER, ROLES, Scope, Verifier, issue
+from api.auth import Verifier
 from api.problems import Problem
+from api.tokens import AUDIENCE, ISSUER, ROLES, Scope, issue
 
 KEY = b"a secret that only this test has, long enough for every algorithm"
 AT = datetime(2014, 5, 1, 12, tzinfo=UTC)

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import ops
-from api.auth import ROLES
+from api.tokens import ROLES
 from ops.cli import app
 from projections import generations
 
