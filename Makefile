@@ -37,8 +37,11 @@ $(READY): requirements.lock
 	$(BIN)/python -m pip install --quiet --no-index --no-deps --no-build-isolation --editable .
 	@touch $@
 
+WORKERS ?= 2
+
+# In as many processes; the order is that of tests/conftest.py. Plain pytest runs in one.
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --no-loadscope-reorder
 
 HANDS ?= 10000
 SEED ?= 1

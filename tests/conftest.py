@@ -1,4 +1,7 @@
-"""A PostgreSQL for the whole run, and a database of its own for each test that asks for one."""
+"""A PostgreSQL for the whole run, and a database of its own for each test that asks for one.
+
+Run in several processes (``-n``), each has a PostgreSQL of its own.
+"""
 
 import os
 import secrets
@@ -12,9 +15,15 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from ops.embedded import ADMIN, APPLICATION, OWNER, EmbeddedPostgres
 from ops.migrate import migrate
+
+KILLS = "tests/kill/"
+LONG = (KILLS, "tests/test_readme.py", "tests/ops/")
+"""Where the tests are that take long, the longest first."""
 
 TOLD = "told"
 """Name of a test's property that is a line to print at the end of the run."""
@@ -105,6 +114,25 @@ def dsn(postgres: Server, database: str) -> str:
 def owner_dsn(postgres: Server, database: str) -> str:
     """Connect to the same fresh database as the owner of its tables."""
     return make_conninfo(postgres.owner, dbname=database)
+
+
+class ByFile(LoadFileScheduling):
+    """Gives the tests of a file to one process, since they share what the file sets up.
+
+    All those that kill go to one: of two crowds at once, each would be in the other's way.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return KILLS if nodeid.startswith(KILLS) else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
+    return ByFile(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes long: for what is begun last, the other processes wait."""
+    items.sort(key=lambda item: [not item.nodeid.startswith(place) for place in LONG])
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
