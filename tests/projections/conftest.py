@@ -83,7 +83,7 @@ def at(engine: sa.Engine) -> Iterator[reading.Snapshot]:
 
 @pytest.fixture
 def auditor(postgres: Server) -> Iterator[str]:
-    name = "cardroom_auditor_of_a_test"
+    name = f"cardroom_auditor_{secrets.token_hex(4)}"
     with psycopg.connect(postgres.admin, autocommit=True) as connection:
         connection.execute(f"CREATE ROLE {name}")
         yield name
