@@ -47,14 +47,21 @@ def day(postgres: Server) -> Iterator[str]:
     drop_database(postgres, name)
 
 
+@contextmanager
+def copy_of(postgres: Server, name: str) -> Iterator[str]:
+    """Connect to a copy of a database until the block ends."""
+    copy = f"cardroom_books_{secrets.token_hex(6)}"
+    create_database(postgres, copy, name)
+    yield make_conninfo(postgres.application, dbname=copy)
+    drop_database(postgres, copy)
+
+
 @pytest.fixture
 def books(postgres: Server, day: str, room: Room) -> Iterator[str]:
     """Connect to a copy of the day; the room has played it, and may play on."""
     room.day()
-    name = f"cardroom_books_{secrets.token_hex(6)}"
-    create_database(postgres, name, day)
-    yield make_conninfo(postgres.application, dbname=name)
-    drop_database(postgres, name)
+    with copy_of(postgres, day) as dsn:
+        yield dsn
 
 
 @pytest.fixture

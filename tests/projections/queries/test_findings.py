@@ -8,6 +8,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from ledger import catalogue
 from ledger.hands.events import (
@@ -28,7 +29,8 @@ from projections.findings import FindingRow, Hand
 from projections.queries import findings
 from projections.queries.findings import Filters
 from projections.reading import Snapshot
-from tests.projections.conftest import project
+from tests.conftest import Server
+from tests.projections.conftest import copy_of, project
 from tests.projections.story import NETWORK, START, Room, Written, write
 
 LATER, LATEST = START + timedelta(hours=1), START + timedelta(hours=3)
@@ -144,17 +146,24 @@ def listed(at: Snapshot, known: AsOf | None, **filters: Any) -> dict[int, dict[s
 
 
 @pytest.fixture(scope="module", params=[1, 2])
-def seed(request: pytest.FixtureRequest) -> int:
-    return int(request.param)
+def messed(request: pytest.FixtureRequest, postgres: Server, day: str) -> Iterator[str]:
+    """Give the name of a database with the day and a mess of findings after it, to be copied.
+
+    It was projected a few events at a time.
+    """
+    room = Room()
+    room.day()
+    with copy_of(postgres, day) as dsn:
+        for seed in (request.param, request.param + 100):
+            write(dsn, a_mess(room, seed))
+            project(dsn, batch=7)
+        yield str(conninfo_to_dict(dsn)["dbname"])
 
 
 @pytest.fixture
-def mess(books: str, room: Room, seed: int) -> str:
-    """Give the day with a mess of findings after it, projected a few events at a time."""
-    for commits in (a_mess(room, seed), a_mess(room, seed + 100)):
-        write(books, commits)
-        project(books, batch=7)
-    return books
+def mess(postgres: Server, messed: str) -> Iterator[str]:
+    with copy_of(postgres, messed) as dsn:
+        yield dsn
 
 
 def test_a_finding_stands_as_its_events_have_it_now_and_at_any_instant(mess: str) -> None:
