@@ -164,7 +164,9 @@ def with_count(cards: list[int], count: int) -> list[int]:
 def top(cards: list[int]) -> list[int]:
     """Order the cards of a straight from its top: in A-7-8-9-10 the ten."""
     ordered = sorted(cards, key=place, reverse=True)
-    return [*ordered[1:], ordered[0]] if ordered[1] // 4 == deck.RANKS.index("T") else ordered
+    ranks = [card // 4 for card in ordered[:2]]
+    low = ranks == [deck.RANKS.index("A"), deck.RANKS.index("T")]
+    return [*ordered[1:], ordered[0]] if low else ordered
 
 
 def compare(one: list[int], other: list[int]) -> int:
