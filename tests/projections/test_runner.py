@@ -29,8 +29,12 @@ def discard(dsn: str, number: int) -> None:
 
 
 def differences(dsn: str, one: int, other: int) -> list[str]:
-    with psycopg.connect(dsn) as connection, connection.cursor() as cursor:
-        return compare(cursor, book_of(one), cursor, book_of(other))
+    with (
+        psycopg.connect(dsn) as connection,
+        connection.cursor() as left,
+        connection.cursor() as right,
+    ):
+        return compare(left, book_of(one), right, book_of(other))
 
 
 def positions(batch: Batch) -> list[int]:
