@@ -266,30 +266,25 @@ def worded(content: Mapping[str, Any], currency: str | None = None) -> dict[str,
     which currency it is in: ``amount_minor: 1250`` -> ``amount: "12.50"``.
     """
     currency = content.get("currency", currency)
+    known = isinstance(currency, str) and currency in money.DIGITS
     result: dict[str, Any] = {}
     for name, value in content.items():
-        result[name] = worded_value(value, currency)
-        if (
-            name.endswith(_MINOR)
-            and isinstance(value, int)
-            and isinstance(currency, str)
-            and currency in money.DIGITS
-        ):
-            result.setdefault(name.removesuffix(_MINOR), money.text(value, currency))
+        result[name] = value if type(value) in _PLAIN else _worded(value, currency)
+        if known and isinstance(value, int) and name.endswith(_MINOR):
+            result.setdefault(name.removesuffix(_MINOR), money.text(value, str(currency)))
     return result
 
 
 _PLAIN: Final = frozenset({str, int, type(None), bool, datetime, UUID})
 
 
-def worded_value(value: Any, currency: str | None) -> Any:
-    """Do the same to whatever amounts a value holds."""
+def _worded(value: Any, currency: str | None) -> Any:
     if type(value) in _PLAIN:
         return value
     if isinstance(value, Mapping):
         return worded(value, currency)
     if isinstance(value, list | tuple):
-        return [worded_value(item, currency) for item in value]
+        return [_worded(item, currency) for item in value]
     return value
 
 

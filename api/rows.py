@@ -1,14 +1,12 @@
 """Rows of the book's views as answers: their amounts in decimals too, their columns explained."""
 
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable
 from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from api.edge import worded_value
+from api.edge import worded
 from api.links import LINKS, Links
-from ledger import money
 from projections.reading import Row
 from projections.views import View
 
@@ -58,28 +56,10 @@ def shown(
     links: Links | None = None,
 ) -> dict[str, Any]:
     """Show a row: other names for some columns, decimal strings beside its amounts, its links."""
-    currency = row.get("currency")
-    answer: dict[str, Any] = {}
-    for name, as_shown, decimals in _columns(tuple(row), tuple(without), *(renamed or {}).items()):
-        value = answer[as_shown] = worded_value(row[name], currency)
-        if decimals is not None and value is not None and currency in money.DIGITS:
-            answer.setdefault(decimals, money.text(value, currency))
+    renamed = renamed or {}
+    answer = worded(
+        {renamed.get(name, name): value for name, value in row.items() if name not in without}
+    )
     if links is not None:
         answer["links"] = links
     return answer
-
-
-# Rows of a list are alike, and lists are few.
-@lru_cache(maxsize=256)
-def _columns(
-    names: tuple[str, ...], without: tuple[str, ...], *renamed: tuple[str, str]
-) -> Sequence[tuple[str, str, str | None]]:
-    """Return of each column its name, as what it is shown, and the name of its decimals if any."""
-    shown_as = dict(renamed)
-    columns = []
-    for name in names:
-        if name not in without:
-            as_shown = shown_as.get(name, name)
-            is_amount = as_shown.endswith(_MINOR)
-            columns.append((name, as_shown, as_shown.removesuffix(_MINOR) if is_amount else None))
-    return columns
