@@ -85,19 +85,32 @@ def of_table(
     else:
         place = cursors.decode(cursor, listed, (int,))
         pinned, below = min(place.position, known), place.key[0]
-    looked_at = (
-        sa.select(_E.originator_version, _E.topic, _E.state)
-        .where(_E.originator_id == stream, _E.originator_version < below)
-        .order_by(_E.originator_version.desc())
-        .limit(limit + LOOKED_AT)
-    )
-    found = rows(at, looked_at)
-    settled = [row for row in found if row["topic"] == HandSettled.NAME][:limit]
-    last = settled[-1] if len(settled) == limit else found[-1] if found else None
+    settled, edge = _settled(at, stream, below, limit)
     onward = None
-    if last is not None and last["originator_version"] > 1:
-        onward = cursors.encode(cursors.Cursor(listed, pinned, [last["originator_version"]]))
+    if edge > 1:
+        onward = cursors.encode(cursors.Cursor(listed, pinned, [edge]))
     return Page(pinned, _booked(at, network, settled), onward)
+
+
+def _settled(at: Snapshot, stream: str, below: int, limit: int) -> tuple[list[Row], int]:
+    """Return a table's last settlements below a version, and the version below which others are."""
+    settled: list[Row] = []
+    # Most events of a table are settlements, and each lies in another place: few more are read.
+    for most in (limit + limit // 8 + 1, LOOKED_AT):
+        found = rows(
+            at,
+            sa.select(_E.originator_version, _E.topic, _E.state)
+            .where(_E.originator_id == stream, _E.originator_version < below)
+            .order_by(_E.originator_version.desc())
+            .limit(most),
+        )
+        settled += [row for row in found if row["topic"] == HandSettled.NAME]
+        if len(settled) >= limit:
+            return settled[:limit], settled[limit - 1]["originator_version"]
+        if len(found) < most:
+            return settled, 1
+        below = found[-1]["originator_version"]
+    return settled, below
 
 
 def _booked(at: Snapshot, network: str, settled: Sequence[Row]) -> list[Row]:
