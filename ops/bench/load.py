@@ -189,6 +189,7 @@ class Lane:
         self.latencies: list[float] = []
         self._batch = job.batch
         self._number = number
+        self._lanes = job.lanes
         self._seconds_apart = 0.0 if job.rate is None else job.batch * job.lanes / job.rate
         written = self._write(job, tables, scripts, requests)
         self.requests: Iterable[bytes] = list(written) if job.prepared else written
@@ -217,7 +218,8 @@ class Lane:
 
     async def run(self, links: Sequence["Link"]) -> None:
         """Post everything; one after the other, the links taking turns."""
-        next_at = time.monotonic()
+        # At a given rate the lanes take turns too: what comes all at once is no steady rate.
+        next_at = time.monotonic() + self._number * self._seconds_apart / self._lanes
         for turn, request in enumerate(self.requests, self._number):
             if self._seconds_apart:
                 await asyncio.sleep(max(0.0, next_at - time.monotonic()))
