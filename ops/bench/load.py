@@ -35,7 +35,8 @@ class Job(NamedTuple):
     ``opened`` is when the first hand started, in seconds since 1970, ``pace`` how many start in a
     second of the records. ``processes`` are the API's; every lane keeps to one of them, in turn, or
     with ``alternate`` sends each request to another one. ``prepared``: everything is written before
-    the clock starts. ``rate``: hands a second that are posted at most, by all lanes together.
+    the clock starts. ``rate``: hands a second that are posted at most, by all lanes together; such
+    a job can be stopped.
     """
 
     port: int
@@ -101,6 +102,10 @@ class Driver:
         """Start the clock."""
         self._pipe.send("go")
 
+    def stop(self) -> None:
+        """Have a job of a given rate end with the requests that are under way."""
+        self._pipe.send("stop")
+
     def done(self, seconds: float) -> bool:
         """Wait so long for the end; tell whether it has come."""
         return self._pipe.poll(seconds)
@@ -158,12 +163,12 @@ async def _drive(job: Job, pipe: Pipe) -> Driven:
     await asyncio.get_running_loop().run_in_executor(None, pipe.recv)
     used = time.process_time()
     began = time.monotonic()
-    await asyncio.gather(*(lane.run(own) for lane, own in zip(lanes, links, strict=True)))
+    await asyncio.gather(*(lane.run(own, pipe) for lane, own in zip(lanes, links, strict=True)))
     ended = time.monotonic()
     for link in (link for own in links for link in own):
         link.close()
     return Driven(
-        job.hands,
+        sum(lane.posted for lane in lanes),
         began,
         ended,
         tuple(latency for lane in lanes for latency in lane.latencies),
@@ -187,6 +192,7 @@ class Lane:
         requests: Requests,
     ) -> None:
         self.latencies: list[float] = []
+        self.posted = 0
         self._batch = job.batch
         self._number = number
         self._lanes = job.lanes
@@ -216,14 +222,23 @@ class Lane:
     def _request(self, requests: Requests, batch: Sequence[bytes]) -> bytes:
         return requests.hands(batch[0] if self._batch == 1 else b"[%b]" % b",".join(batch))
 
-    async def run(self, links: Sequence["Link"]) -> None:
-        """Post everything; one after the other, the links taking turns."""
+    async def run(self, links: Sequence["Link"], pipe: Pipe) -> None:
+        """Post everything, or until the pipe has something: one after the other, by turns.
+
+        Whoever stops does so before the next request is written: the tables are as they were left.
+        """
         # At a given rate the lanes take turns too: what comes all at once is no steady rate.
         next_at = time.monotonic() + self._number * self._seconds_apart / self._lanes
-        for turn, request in enumerate(self.requests, self._number):
+        requests = enumerate(self.requests, self._number)
+        while True:
             if self._seconds_apart:
                 await asyncio.sleep(max(0.0, next_at - time.monotonic()))
                 next_at += self._seconds_apart
+                if pipe.poll():
+                    return
+            turn, request = next(requests, (0, None))
+            if request is None:
+                return
             began = time.monotonic()
             status, body, again = await links[turn % len(links)].send(request)
             self.latencies.append(time.monotonic() - began)
@@ -236,6 +251,7 @@ class Lane:
             else:
                 results = msgspec.json.decode(body, type=_Answer).results
             if all(result.status in expected for result in results):
+                self.posted += len(results)
                 return
         raise LoadFailed(f"not everything was booked: {status} {body[:2000].decode()}")
 

@@ -1,13 +1,12 @@
 """``cardroom bench``: set up, preload, measure with one API process and with two, and report."""
 
 import sys
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import psycopg
 import typer
@@ -17,7 +16,7 @@ from rich.console import Console
 from ops.bench import limit, questions, restoring
 from ops.bench.gauges import PARTS, Room, fsync_ms, machine
 from ops.bench.house import TableSpec, furnish
-from ops.bench.load import Driven, Job, drive
+from ops.bench.load import Driven, Driver, Job, drive
 from ops.bench.report import Report
 from ops.embedded import ADMIN, APPLICATION
 from ops.serving import Serving, temporary_folder
@@ -45,6 +44,9 @@ BESIDE: Final = 1_000
 """Hands a second that are posted while questions are asked and projections built anew."""
 
 BESIDE_BATCH: Final = 50
+
+LONGEST: Final = 3_600
+"""Seconds for which hands are posted beside something else at most."""
 
 MEMORY_LOOKS: Final = 5
 FLAT: Final = 1.1
@@ -252,25 +254,19 @@ class Bench:
     @contextmanager
     def posting(self, serving: Serving, room: Room) -> Iterator[None]:
         """Post hands beside what is done, at a steady rate, for as long as it takes."""
-        stop = threading.Event()
-        failed: list[Exception] = []
-
-        def post() -> None:
-            try:
-                while not stop.is_set():
-                    self.drive(serving, room, BESIDE * 5, batch=BESIDE_BATCH, rate=BESIDE)
-            except Exception as error:
-                failed.append(error)
-
-        poster = threading.Thread(target=post)
-        poster.start()
-        try:
+        job = self.job(
+            serving,
+            room,
+            BESIDE * LONGEST,
+            batch=BESIDE_BATCH,
+            rate=BESIDE,
+            prepared=False,
+        )
+        with Driver(job) as driver:
+            driver.go()
             yield
-        finally:
-            stop.set()
-            poster.join()
-        if failed:
-            raise failed[0]
+            driver.stop()
+            self.take_over(job, driver.result())
 
     # -- restoring -------------------------------------------------------------------------------
 
@@ -325,7 +321,19 @@ class Bench:
 
     # -- posting ---------------------------------------------------------------------------------
 
-    def drive(
+    def drive(self, serving: Serving, room: Room, hands: int, **how: Any) -> Driven:
+        """Post so many hands and take the tables over as they are then; ``how`` is of ``job``."""
+        job = self.job(serving, room, hands, **how)
+        driven = drive(job)
+        self.take_over(job, driven)
+        return driven
+
+    def take_over(self, job: Job, driven: Driven) -> None:
+        """Go on with the tables as a job left them, and with numbers that it cannot have used."""
+        self.next_game += job.hands
+        self.tables = driven.tables
+
+    def job(
         self,
         serving: Serving,
         room: Room,
@@ -338,9 +346,9 @@ class Bench:
         opened: float | None = None,
         pace: float = HANDS_A_SECOND,
         rate: float | None = None,
-    ) -> Driven:
-        """Post so many hands and take the tables over as they are then."""
-        job = Job(
+    ) -> Job:
+        """Say what to post, on the tables as they are now."""
+        return Job(
             port=serving.port,
             token=serving.token("game-server"),
             opened=time.time() if opened is None else opened,
@@ -355,10 +363,6 @@ class Bench:
             prepared=prepared,
             rate=rate,
         )
-        driven = drive(job)
-        self.next_game += hands
-        self.tables = driven.tables
-        return driven
 
 
 def _flat(values: Sequence[float]) -> bool:
