@@ -8,6 +8,7 @@ import asyncio
 import multiprocessing
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import lru_cache
 from multiprocessing.connection import Connection as Pipe
@@ -104,7 +105,9 @@ class Driver:
 
     def stop(self) -> None:
         """Have a job of a given rate end with the requests that are under way."""
-        self._pipe.send("stop")
+        # One that has failed no longer listens; its result says why.
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self._pipe.send("stop")
 
     def done(self, seconds: float) -> bool:
         """Wait so long for the end; tell whether it has come."""
@@ -195,8 +198,9 @@ class Lane:
         self.posted = 0
         self._batch = job.batch
         self._number = number
-        self._lanes = job.lanes
-        self._seconds_apart = 0.0 if job.rate is None else job.batch * job.lanes / job.rate
+        # At a given rate the lanes take turns too: what comes all at once is no steady rate.
+        apart = 0.0 if job.rate is None else job.batch / job.rate
+        self._begins_after, self._seconds_apart = number * apart, job.lanes * apart
         written = self._write(job, tables, scripts, requests)
         self.requests: Iterable[bytes] = list(written) if job.prepared else written
 
@@ -223,26 +227,22 @@ class Lane:
         return requests.hands(batch[0] if self._batch == 1 else b"[%b]" % b",".join(batch))
 
     async def run(self, links: Sequence["Link"], pipe: Pipe) -> None:
-        """Post everything, or until the pipe has something: one after the other, by turns.
+        """Post everything; one after the other, the links taking turns.
 
-        Whoever stops does so before the next request is written: the tables are as they were left.
+        At a given rate: until the pipe has something.
         """
-        # At a given rate the lanes take turns too: what comes all at once is no steady rate.
-        next_at = time.monotonic() + self._number * self._seconds_apart / self._lanes
-        requests = enumerate(self.requests, self._number)
-        while True:
+        next_at = time.monotonic() + self._begins_after
+        for turn, request in enumerate(self.requests, self._number):
             if self._seconds_apart:
                 await asyncio.sleep(max(0.0, next_at - time.monotonic()))
                 next_at += self._seconds_apart
-                if pipe.poll():
-                    return
-            turn, request = next(requests, (0, None))
-            if request is None:
-                return
             began = time.monotonic()
             status, body, again = await links[turn % len(links)].send(request)
             self.latencies.append(time.monotonic() - began)
             self._check(status, body, ("booked", "repeated") if again else ("booked",))
+            # Before another is written: the tables are as they were left.
+            if self._seconds_apart and pipe.poll():
+                return
 
     def _check(self, status: int, body: bytes, expected: Sequence[str]) -> None:
         if status in (200, 201):

@@ -45,7 +45,7 @@ BESIDE: Final = 1_000
 
 BESIDE_BATCH: Final = 50
 
-LONGEST: Final = 3_600
+LONGEST: Final = 86_400
 """Seconds for which hands are posted beside something else at most."""
 
 MEMORY_LOOKS: Final = 5

@@ -28,6 +28,9 @@ EVENTS_OF_A_HAND: Final = 16
 LOOKED_AT: Final = 100
 """Events that one page looks at besides those of its hands."""
 
+LEAST_LOOK: Final = 16
+"""Events of a table that are read at once, when few of a page's hands are lacking."""
+
 
 def page(
     at: Snapshot, *, network: str, known: int, limit: int = 100, cursor: str | None = None
@@ -95,21 +98,26 @@ def of_table(
 def _settled(at: Snapshot, stream: str, below: int, limit: int) -> tuple[list[Row], int]:
     """Return a table's last settlements below a version, and the version below which others are."""
     settled: list[Row] = []
-    # Most events of a table are settlements, and each lies in another place: few more are read.
-    for most in (limit + limit // 8 + 1, LOOKED_AT):
+    left = limit + LOOKED_AT
+    # Each event lies in a place of its own: few are read that no hand needs. Most are settlements.
+    most = limit + limit // 8 + 1
+    while left:
+        look = min(most, left)
         found = rows(
             at,
             sa.select(_E.originator_version, _E.topic, _E.state)
             .where(_E.originator_id == stream, _E.originator_version < below)
             .order_by(_E.originator_version.desc())
-            .limit(most),
+            .limit(look),
         )
         settled += [row for row in found if row["topic"] == HandSettled.NAME]
         if len(settled) >= limit:
             return settled[:limit], settled[limit - 1]["originator_version"]
-        if len(found) < most:
+        if len(found) < look:
             return settled, 1
         below = found[-1]["originator_version"]
+        left -= look
+        most = max(LEAST_LOOK, 2 * (limit - len(settled)))
     return settled, below
 
 

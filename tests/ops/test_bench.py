@@ -1,7 +1,11 @@
 """The load posts each hand once and in order; the limit copies the journal's own rows."""
 
 import asyncio
+import threading
+import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from random import Random
 
 import msgspec
@@ -14,7 +18,7 @@ from ops.backup.manifest import Place
 from ops.bench import limit, restoring, run
 from ops.bench.house import STACK_MINOR, TableSpec
 from ops.bench.http import Connection, Disconnected, Requests
-from ops.bench.load import Driven, Job, Lane
+from ops.bench.load import Driven, Driver, Job, Lane, LoadFailed
 from ops.bench.report import Report
 from ops.bench.run import Bench, Sizes
 from ops.serving import temporary_folder
@@ -115,6 +119,78 @@ def test_latencies_are_read_off_in_order() -> None:
     driven = Driven(4, 0.0, 2.0, (0.004, 0.001, 0.003, 0.002), (), 0.0)
     assert driven.rate == 2
     assert (driven.latency_ms(0.5), driven.latency_ms(0.99)) == (3, 4)
+
+
+class Room(BaseHTTPRequestHandler):
+    """Books whatever comes, or fails at it, and counts the hands."""
+
+    protocol_version = "HTTP/1.1"
+    failing = False
+    hands = 0
+
+    def do_GET(self) -> None:
+        self.answer(200, {})
+
+    def do_POST(self) -> None:
+        items = split(self.rfile.read(int(self.headers["content-length"])))
+        type(self).hands += len(items)
+        results = [{"status": "booked"} for _ in items]
+        self.answer(500 if self.failing else 200, {"results": results})
+
+    def answer(self, status: int, content: object) -> None:
+        body = msgspec.json.encode(content)
+        self.send_response(status)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def steady() -> Iterator[tuple[type[Room], Job]]:
+    """Serve a room, and make a job of a given rate that is longer than any test."""
+
+    class Own(Room):
+        pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Own)
+    threading.Thread(target=server.serve_forever).start()
+    seats = tuple(f"player-{seat}" for seat in range(6))
+    specs = tuple(TableSpec(f"Table {n}", seats, (STACK_MINOR,) * 6) for n in range(8))
+    yield (
+        Own,
+        Job(
+            port=server.server_port, token="t", opened=0.0, pace=100, processes=(1,), tables=specs,
+            first_game=1, hands=10**6, batch=5, lanes=4, prepared=False, rate=500,
+        ),
+    )  # fmt: skip
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_job_of_a_given_rate_posts_until_it_is_stopped(steady: tuple[type[Room], Job]) -> None:
+    room, job = steady
+    with Driver(job) as driver:
+        driver.go()
+        assert not driver.done(1.0)
+        driver.stop()
+        driven = driver.result()
+    assert driven.hands == room.hands == 5 * len(driven.latencies)
+    assert 100 < driven.hands <= 500 * driven.seconds + 4 * 5
+
+
+def test_a_job_that_failed_says_why_when_it_is_stopped(steady: tuple[type[Room], Job]) -> None:
+    room, job = steady
+    room.failing = True
+    with Driver(job) as driver:
+        driver.go()
+        assert driver.done(30)
+        time.sleep(1)  # until its process has ended
+        driver.stop()
+        with pytest.raises(LoadFailed, match="not everything was booked: 500"):
+            driver.result()
 
 
 # -- the limit -----------------------------------------------------------------------------------

@@ -122,6 +122,7 @@ def test_hands_are_listed_as_of_any_position(
     at: Snapshot, looked_at: int, table_id: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hands, "LOOKED_AT", looked_at)
+    monkeypatch.setattr(hands, "LEAST_LOOK", 1)
     monkeypatch.setattr(hands, "EVENTS_OF_A_HAND", 0)
     written = events(at)
     for position in some(at):
