@@ -1,6 +1,7 @@
 """Reading the book: every answer from one snapshot, which has a position."""
 
 import select
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,8 +9,9 @@ from typing import Any, Final, NamedTuple
 
 import psycopg
 import sqlalchemy as sa
-from sqlalchemy.exc import ProgrammingError
+from psycopg.pq import TransactionStatus
 
+from projections import unawaited
 from projections.views import VIEWS
 
 BOOK: Final = {
@@ -49,32 +51,37 @@ def engine(dsn: str, *, pool_size: int = 5) -> sa.Engine:
         creator=lambda: _connect(dsn),
         pool_size=pool_size,
         max_overflow=0,
-        isolation_level="REPEATABLE READ",
+        # A transaction that was begun has been ended: with its end not waited for, or undone.
+        pool_reset_on_return=None,
     )
     sa.event.listen(made, "checkout", _refuse_ended)
-    sa.event.listen(made, "do_execute", _execute)
     return made
 
 
-_PLANNED_ONCE: Final = "planned_once"
+class Planned(NamedTuple):
+    """A statement that is best run in one way, whatever is asked; see ``planned_once``."""
+
+    text: bytes
 
 
-def planned_once(statement: str | sa.Select[Any]) -> Any:
-    """Mark a statement that is best run in one way, whatever is asked: it is planned once.
+def planned_once(statement: str) -> Planned:
+    """Have each connection prepare a statement, and run it in one way, whatever is asked.
 
-    Each connection prepares it. Any other is planned anew for the values that it is run with.
+    Any other is planned anew for the values that it is run with. Parameters are written ``:name``.
     """
-    executable = sa.text(statement) if isinstance(statement, str) else statement
-    return executable.execution_options(**{_PLANNED_ONCE: True})
+    return Planned(str(sa.text(statement).compile(dialect=_PSYCOPG)).encode())
 
 
-def _execute(cursor: Any, statement: str, parameters: Any, context: Any) -> bool:
-    """Run a statement in the place of SQLAlchemy, which has no way to say what is prepared."""
-    if isinstance(cursor, psycopg.ServerCursor):
-        return False  # It is planned for its values: what it reads comes as it is asked for.
-    once = context.execution_options.get(_PLANNED_ONCE, False)
-    cursor.execute(statement, parameters, prepare=once)
-    return True
+_PSYCOPG: Final = sa.make_url("postgresql+psycopg://").get_dialect()()
+
+
+class _Connection(psycopg.Connection[Any]):
+    """Does not wait until a read has ended: there is nothing to be learned from that."""
+
+    def commit(self) -> None:
+        """End the transaction."""
+        if self.pgconn.transaction_status != TransactionStatus.IDLE:
+            unawaited.send(self, "COMMIT")
 
 
 def is_quiet(connection: psycopg.Connection[Any]) -> bool:
@@ -90,42 +97,52 @@ def is_quiet(connection: psycopg.Connection[Any]) -> bool:
 def _refuse_ended(connection: Any, *_: object) -> None:
     """Have the pool replace a connection that has ended, and all that were made before it."""
     try:
+        unawaited.settle(connection)
         if not is_quiet(connection):
             connection.execute("")
-            connection.rollback()
     except psycopg.Error as error:
         raise sa.exc.InvalidatePoolError("a connection has ended") from error
 
 
-def _connect(dsn: str) -> psycopg.Connection[Any]:
-    connection = psycopg.connect(dsn, application_name="cardroom reader", autocommit=True)
+def _connect(dsn: str) -> _Connection:
+    connection = _Connection.connect(dsn, application_name="cardroom reader", autocommit=True)
     # A page takes the first rows of an index, in its order. The planner knows how many entries an
     # account has on average; of one that has a million it would read all and then sort.
     connection.execute("SET enable_bitmapscan = off")
     connection.execute("SET jit = off")
-    connection.autocommit = False
+    # Only what is known to have one best plan is prepared.
+    connection.prepare_threshold = sys.maxsize
     return connection
+
+
+_BEGIN: Final = """
+BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT position FROM book.generation
+"""
 
 
 @contextmanager
 def snapshot(source: sa.Engine) -> Iterator[Snapshot]:
     """Open a snapshot. Raises NotProjectedError when nothing has been projected yet."""
-    with source.connect() as connection:
-        connection.execution_options(postgresql_readonly=True)
-        yield Snapshot(connection, position(connection))
-        # There is nothing to undo, and a rollback would make psycopg forget what is prepared.
-        connection.commit()
+    with source.connect() as connection, connection.begin():
+        yield Snapshot(connection, _begin(_driver(connection)))
 
 
-_POSITION: Final = planned_once(sa.select(BOOK["generation"].c.position))
-
-
-def position(connection: sa.Connection) -> int:
-    """Return the position that the book is at, in the connection's transaction."""
+def _begin(connection: psycopg.Connection[Any]) -> int:
+    """Begin to read, and return the position that the book is at: asked together, in one trip."""
     try:
-        return int(connection.execute(_POSITION).scalar_one())
-    except ProgrammingError as error:
+        found = connection.execute(_BEGIN)
+    except psycopg.errors.UndefinedTable as error:
         raise NotProjectedError("the projections have not been made yet") from error
+    found.nextset()
+    [row] = found.fetchall()
+    return int(row[0])
+
+
+def _driver(connection: sa.Connection) -> psycopg.Connection[Any]:
+    """Return what SQLAlchemy's connection stands on."""
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, psycopg.Connection)
+    return driver
 
 
 def wait_for(source: sa.Engine, wanted: int, timeout_seconds: float) -> bool:
@@ -140,9 +157,23 @@ def wait_for(source: sa.Engine, wanted: int, timeout_seconds: float) -> bool:
 
 
 def rows(
-    at: Snapshot, statement: sa.Select[Any] | sa.TextClause, asked: Mapping[str, Any] | None = None
+    at: Snapshot, statement: sa.Select[Any] | Planned, asked: Mapping[str, Any] | None = None
 ) -> list[Row]:
-    """Run a statement and return its rows as mappings; ``asked`` are a text's parameters."""
-    found = at.connection.execute(statement, asked)
+    """Run a statement and return its rows as mappings; ``asked`` are a planned one's parameters."""
+    if isinstance(statement, Planned):
+        cursor = _run(at, statement, asked or {})
+        assert cursor.description is not None
+        names = tuple([column.name for column in cursor.description])
+        return [dict(zip(names, row, strict=True)) for row in cursor]
+    found = at.connection.execute(statement)
     names = tuple(found.keys())
     return [dict(zip(names, row, strict=True)) for row in found.all()]
+
+
+def tuples(at: Snapshot, statement: Planned, asked: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """Run a planned statement and return its rows as they are."""
+    return _run(at, statement, asked).fetchall()
+
+
+def _run(at: Snapshot, statement: Planned, asked: Mapping[str, Any]) -> psycopg.Cursor[Any]:
+    return _driver(at.connection).execute(statement.text, asked, prepare=True)

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from ledger import catalogue
 from projections import as_of, cursors
 from projections.as_of import AsOf
-from projections.reading import BOOK, Page, Row, Snapshot, planned_once, rows
+from projections.reading import BOOK, Page, Planned, Row, Snapshot, planned_once, rows, tuples
 from projections.schema import BLOCK
 
 MOST_ACCOUNTS: Final = 2_000
@@ -234,7 +234,7 @@ def _in_its_time(at: Snapshot, filters: Filters, window: Window) -> Window:
         "last": last,
     }
     statement = _IN_TIME[window.newest_first]
-    lowest, highest, blocks = at.connection.execute(statement, asked).one()
+    [(lowest, highest, blocks)] = tuples(at, statement, asked)
     if lowest is None:
         return window._replace(above=window.below)
     return window.of_blocks(lowest, highest)._replace(runs=_runs(blocks)[:MOST_PARTS])
@@ -382,7 +382,7 @@ def _near(at: Snapshot, named: _Named, window: Window, most: int, wanted: int) -
         "below_line": below_line,
     }
     statement = _nearest(named.view, window.newest_first, tuple(named.passes))
-    found = at.connection.execute(statement, asked).all()
+    found = tuples(at, statement, asked)
     names = _shown(named.view)
     passed = [dict(zip(names, row[2:], strict=True)) for row in found if row[2] is not None]
     passed.sort(key=key_of, reverse=window.newest_first)
@@ -400,7 +400,7 @@ def sums(
         return {}
     passes = _passes(at, filters)
     asked = {**_asked_near(accounts, [window], most + 1), **passes}
-    found = at.connection.execute(_summed(tuple(passes)), asked).all()
+    found = tuples(at, _summed(tuple(passes)), asked)
     if found[0][0] > most:
         return None
     return {account: (count, debit, credit) for _, account, count, debit, credit in found if count}
@@ -430,7 +430,7 @@ def _shown(view: str) -> Sequence[str]:
 
 # OFFSET keeps it place by place, whatever the planner believes.
 @cache
-def _nearest(view: str, newest_first: bool, passes: tuple[str, ...]) -> Any:
+def _nearest(view: str, newest_first: bool, passes: tuple[str, ...]) -> Planned:
     order, farthest = ("DESC", "min") if newest_first else ("ASC", "max")
     columns = ", ".join(_shown(view))
     return planned_once(f"""
@@ -454,7 +454,7 @@ SELECT counted.looked_at, counted.edge, passed.*
 
 
 @cache
-def _summed(passes: tuple[str, ...]) -> Any:
+def _summed(passes: tuple[str, ...]) -> Planned:
     return planned_once(f"""
 WITH near AS MATERIALIZED ({_NEAR.format(order="ASC")} LIMIT CAST(:most AS bigint))
 SELECT counted.lines, summed.*

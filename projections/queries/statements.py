@@ -9,7 +9,7 @@ occurred time, it is what the lines of the period make of the opening balance.
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -20,7 +20,7 @@ from projections import cursors
 from projections.as_of import AsOf
 from projections.queries import entries
 from projections.queries.entries import MOST_ACCOUNTS, Filters, Key
-from projections.reading import BOOK, Row, Snapshot, planned_once, rows
+from projections.reading import BOOK, Planned, Row, Snapshot, planned_once, rows, tuples
 from projections.views import DEBIT_SIDES
 
 SUMMED: Final = 500
@@ -29,7 +29,6 @@ has the totals."""
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 _KEY: Final = (int, int, dict)
-_ACCOUNTS = BOOK["accounts"].c
 _LINES = BOOK["lines"].c
 
 # What an account holds now is no part of a statement, unless it ends there.
@@ -141,29 +140,41 @@ def page(
 
 def _accounts_of(at: Snapshot, subject: Subject) -> Sequence[Row]:
     network = subject.network
-    asked = [_ACCOUNTS.network == network]
+    asked: dict[str, Any] = {"network": network}
     if subject.player is not None:
-        asked.append(_ACCOUNTS.player == subject.player)
+        asked["player"] = subject.player
     if subject.table_id is not None:
-        asked.append(_ACCOUNTS.table_id == subject.table_id)
+        asked["table"] = subject.table_id
     if subject.partner is not None:
-        # By its components, of which there are few: accounts are not kept by partner.
-        components = BOOK["components"].c
-        own = sa.select(components.component_id).where(
-            components.network == network,
-            components.partner == subject.partner,
-            components.side != "player-funds",
-            components.component != "debt",
-        )
-        asked += [_ACCOUNTS.component_id.in_(own), _ACCOUNTS.player.is_(None)]
+        asked["partner"] = subject.partner
     if subject.provider is not None:
         of = (chart.transit(network, subject.provider), chart.fee(network, subject.provider))
-        asked.append(_ACCOUNTS.code.in_(of))
+        asked["codes"] = list(of)
     if subject.account is not None:
-        asked.append(_ACCOUNTS.code == subject.account)
-    columns = (_ACCOUNTS[name] for name in (*_OF_ACCOUNT, "balance_minor"))
-    statement = sa.select(*columns).where(*asked)
-    return rows(at, planned_once(statement.order_by(_ACCOUNTS.account)))
+        asked["codes"] = [subject.account]
+    return rows(at, _accounts_where(tuple(asked)), asked)
+
+
+_WHOSE: Final = {
+    "network": "network = CAST(:network AS text)",
+    "player": "player = CAST(:player AS uuid)",
+    "table": "table_id = CAST(:table AS text)",
+    # By its components, of which there are few: accounts are not kept by partner.
+    "partner": """player IS NULL AND component_id IN (
+        SELECT component_id FROM book.components
+         WHERE network = CAST(:network AS text) AND partner = CAST(:partner AS text)
+           AND side <> 'player-funds' AND component <> 'debt')""",
+    "codes": "code = ANY (CAST(:codes AS text[]))",
+}
+
+
+@cache
+def _accounts_where(asked: tuple[str, ...]) -> Planned:
+    columns = ", ".join((*_OF_ACCOUNT, "balance_minor"))
+    conditions = " AND ".join(_WHOSE[name] for name in asked)
+    return planned_once(
+        f"SELECT {columns} FROM book.accounts WHERE {conditions} ORDER BY account"  # noqa: S608
+    )
 
 
 def _filters(subject: Subject, period: Period, book: "_Book") -> Filters:
@@ -302,8 +313,7 @@ def _balances(at: Snapshot, numbers: Sequence[int], known: AsOf) -> dict[int, in
     if not numbers or not known.position:
         return {}
     asked = {"accounts": list(numbers), "position": known.position, "until": known.occurred_at}
-    found = at.connection.execute(_HELD, asked)
-    return {number: balance for number, balance in found}
+    return dict(tuples(at, _HELD, asked))
 
 
 _HELD: Final = planned_once("""

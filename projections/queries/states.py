@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from ledger import catalogue
 from ledger.core import category_of
-from projections.reading import Snapshot
+from projections.reading import Snapshot, planned_once, tuples
 
 EVENTS_A_PAGE: Final = 5_000
 """Events that are folded for one page, the last stream's own apart."""
@@ -69,20 +69,27 @@ def fold_some(at: Snapshot, streams: Sequence[str], position: int) -> Iterator[t
 
 def version_at(at: Snapshot, stream: str, position: int) -> int:
     """Return how many events a stream had by a position, by halving: it may have very many."""
-    events = _EVENTS.c
-    of_stream = sa.select(events.originator_version, events.notification_id).where(
-        events.originator_id == stream
-    )
-    newest = of_stream.order_by(events.originator_version.desc()).limit(1)
-    last = at.connection.execute(newest).one_or_none()
-    if last is None or last[1] <= position:
-        return 0 if last is None else int(last[0])
-    low, high = 0, int(last[0]) - 1
-    while low < high:
-        middle = (low + high + 1) // 2
-        found = at.connection.execute(of_stream.where(events.originator_version == middle)).one()
-        low, high = (middle, high) if found[1] <= position else (low, middle - 1)
-    return low
+    [(version,)] = tuples(at, _VERSION_AT, {"stream": stream, "position": position})
+    return int(version)
+
+
+# Of the versions low to high the last one recorded by then is looked for; 0 is one before all.
+_VERSION_AT: Final = planned_once("""
+WITH RECURSIVE near (low, high) AS (
+    SELECT 0, coalesce(max(originator_version), 0)::integer FROM journal.events
+     WHERE originator_id = CAST(:stream AS text)
+    UNION ALL
+    SELECT CASE WHEN middle.known THEN middle.version ELSE low END,
+           CASE WHEN middle.known THEN high ELSE middle.version - 1 END
+      FROM near CROSS JOIN LATERAL (
+        SELECT originator_version::integer AS version,
+               notification_id <= CAST(:position AS bigint) AS known
+          FROM journal.events
+         WHERE originator_id = CAST(:stream AS text)
+           AND originator_version = (low + high + 1) / 2) AS middle
+     WHERE low < high)
+SELECT low FROM near WHERE low = high
+""")
 
 
 def head(at: Snapshot) -> Snapshot:

@@ -294,6 +294,7 @@ def test_accounts_are_the_same_however_what_happened_later_is_left_out(
         assert made.count(condition) == 1
         made = made.replace(condition, "> 0 THEN" if condition is ALONE else "< 0 THEN")
     with reading.engine(growing.dsn).connect() as connection:
+        connection.exec_driver_sql("BEGIN")  # It is undone when the connection is let go.
         connection.exec_driver_sql(made)
         at = Snapshot(connection, told.lines[-1].position)
         random = Random(6)

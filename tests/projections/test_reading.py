@@ -1,5 +1,8 @@
 """Reading: what a connection plans once, and what it plans for the values that are asked about."""
 
+import time
+
+import psycopg
 import pytest
 import sqlalchemy as sa
 
@@ -28,7 +31,7 @@ def test_a_statement_that_is_planned_once_stays_prepared_from_read_to_read(books
     once, anew = planned_once("SELECT CAST(:n AS integer) + 1"), sa.text("SELECT :n + 2")
     for n in range(READS):
         with reading.snapshot(engine) as at:
-            assert at.connection.execute(once, {"n": n}).scalar() == n + 1
+            assert reading.tuples(at, once, {"n": n}) == [(n + 1,)]
             assert at.connection.execute(anew, {"n": n}).scalar() == n + 2
     with reading.snapshot(engine) as at:
         known = prepared(at)
@@ -41,10 +44,52 @@ def test_a_statement_that_is_planned_once_stays_prepared_from_read_to_read(books
 
 def test_a_read_that_fails_leaves_a_connection_that_reads(books: str) -> None:
     engine = reading.engine(books, pool_size=1)
-    with pytest.raises(sa.exc.DBAPIError), reading.snapshot(engine) as at:
-        at.connection.execute(planned_once("SELECT 1 / CAST(:n AS integer)"), {"n": 0})
+    with pytest.raises(psycopg.DataError), reading.snapshot(engine) as at:
+        reading.tuples(at, planned_once("SELECT 1 / CAST(:n AS integer)"), {"n": 0})
     with reading.snapshot(engine) as at:
         assert at.position > 0
+    engine.dispose()
+
+
+def _others(books: str) -> list[tuple[int, str]]:
+    """Return process and state of the readers' connections."""
+    with psycopg.connect(books) as connection:
+        return connection.execute(
+            "SELECT pid, state FROM pg_stat_activity WHERE application_name = 'cardroom reader'"
+            " AND datname = current_database()"
+        ).fetchall()
+
+
+def test_a_read_sees_one_state_and_writes_nothing(books: str) -> None:
+    engine = reading.engine(books, pool_size=1)
+    with reading.snapshot(engine) as at:
+        shown = sa.text("SHOW transaction_isolation"), sa.text("SHOW transaction_read_only")
+        assert [at.connection.execute(one).scalar() for one in shown] == ["repeatable read", "on"]
+    engine.dispose()
+
+
+def test_a_read_that_has_ended_holds_no_transaction_open(books: str) -> None:
+    engine = reading.engine(books, pool_size=1)
+    with reading.snapshot(engine) as at:
+        assert at.position > 0
+    patience = time.monotonic() + 10
+    while [state for _, state in _others(books)] != ["idle"] and time.monotonic() < patience:
+        time.sleep(0.01)
+    assert [state for _, state in _others(books)] == ["idle"]
+    engine.dispose()
+
+
+def test_a_connection_that_ended_after_a_read_is_replaced(books: str) -> None:
+    engine = reading.engine(books, pool_size=1)
+    with reading.snapshot(engine) as at:
+        position = at.position
+    [(process, _)] = _others(books)
+    with psycopg.connect(books, autocommit=True) as connection:
+        connection.execute("SELECT pg_terminate_backend(%s, 5000)", [process])
+    with reading.snapshot(engine) as at:
+        assert at.position == position
+    [(another, _)] = _others(books)
+    assert another != process
     engine.dispose()
 
 
