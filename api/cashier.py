@@ -11,7 +11,6 @@ from pydantic import ConfigDict, Field
 from api import links, players
 from api.as_of import StateAsOf, Told, state_of
 from api.auth import Caller, needs
-from api.clock import now
 from api.edge import (
     AmountMinor,
     Body,
@@ -26,6 +25,7 @@ from api.edge import (
     carry_out,
     common,
     edge_of,
+    recording,
     respond,
     worded,
 )
@@ -313,9 +313,9 @@ def get_deposit(
     """Tell how a deposit stands. The read is recorded."""
     _deposit(request, caller, deposit)
     stream = deposit_stream(caller.network, deposit)
-    _record(request, caller, "deposit", stream)
     state: DepositState | None
-    state, told = state_of(request, stream, asked)
+    with recording(request, caller, "deposit", stream):
+        state, told = state_of(request, stream, asked)
     if state is None:
         raise UnknownDeposit("It was not announced yet.", field="deposit")
     found = {
@@ -426,9 +426,9 @@ def get_withdrawal(
     """Tell how a withdrawal stands. The read is recorded."""
     _withdrawal(request, caller, withdrawal)
     stream = withdrawal_stream(caller.network, withdrawal)
-    _record(request, caller, "withdrawal", stream)
     state: WithdrawalState | None
-    state, told = state_of(request, stream, asked)
+    with recording(request, caller, "withdrawal", stream):
+        state, told = state_of(request, stream, asked)
     if state is None:
         raise UnknownWithdrawal("It was not requested yet.", field="withdrawal")
     found = {
@@ -494,7 +494,3 @@ async def _require_own_deposit(request: Request, caller: Caller, deposit: str) -
 async def _require_own_withdrawal(request: Request, caller: Caller, withdrawal: str) -> None:
     if caller.partner is not None:
         await run_in_threadpool(_withdrawal, request, caller, withdrawal)
-
-
-def _record(request: Request, caller: Caller, what: str, subject: str) -> None:
-    edge_of(request).reads.record(caller, what, subject, request.scope["request_id"], now())

@@ -1,6 +1,7 @@
 """What every route shares: strict JSON in, commands carried out once, answers and problems out."""
 
 from collections.abc import Callable, Container, Coroutine, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import cached_property
 from typing import Annotated, Any, Final, NamedTuple, TypedDict
@@ -49,6 +50,14 @@ def edge_of(request: Request) -> Edge:
     """Return what the process works with."""
     edge: Edge = request.app.state.edge
     return edge
+
+
+def recording(
+    request: Request, caller: Caller, what: str, subject: str
+) -> AbstractContextManager[None]:
+    """Write down who is shown what of whom, while the block finds it; see ``Reads.recording``."""
+    request_id = request.scope["request_id"]
+    return edge_of(request).reads.recording(caller, what, subject, request_id, now())
 
 
 # -- bodies --------------------------------------------------------------------------------------

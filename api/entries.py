@@ -9,8 +9,7 @@ from pydantic import Field
 from api import csv, links, listing
 from api.as_of import AsOfAsked, At, Instant, Told
 from api.auth import Caller, needs
-from api.clock import now
-from api.edge import LedgerRoute, PlayerId, edge_of
+from api.edge import LedgerRoute, PlayerId, recording
 from api.links import Known, Links
 from api.positions import Paged, Reached
 from api.rows import row_model, shown
@@ -126,7 +125,6 @@ def list_entries(
         occurred_before=occurred_before,
     )
     subject = _subject(caller, player, account)
-    edge_of(request).reads.record(caller, "entries", subject, request.scope["request_id"], now())
 
     def find(at: Snapshot, *, known: AsOf | None, **page: Any) -> Page:
         newest_first = order == "newest-first"
@@ -136,9 +134,10 @@ def list_entries(
 
     plain = csv.wanted(request)
     show = listing.each(lambda known, row: entry(caller, None if plain else known, row))
-    return listing.answer(
-        request, paging, asked, name="entries", model=EntryRow, find=find, show=show
-    )
+    with recording(request, caller, "entries", subject):
+        return listing.answer(
+            request, paging, asked, name="entries", model=EntryRow, find=find, show=show
+        )
 
 
 def entry(caller: Caller, known: Known | None, row: Row) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Single events: what was recorded, when, with which postings, under which digest."""
 
+from contextlib import nullcontext
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -8,8 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api import links
 from api.auth import Caller, needs
-from api.clock import now
-from api.edge import Answer, LedgerRoute, edge_of, respond, worded
+from api.edge import Answer, LedgerRoute, edge_of, recording, respond, worded
 from api.links import LINKS, Known, Link, Links
 from api.problems import Problem
 from api.reads import booked_hands
@@ -72,8 +72,7 @@ def get_event(
     caller: Reading,
 ) -> Response:
     """Show what is recorded at a position. Of a player's stream the read is recorded."""
-    edge = edge_of(request)
-    with edge.reads.snapshot() as connection:
+    with edge_of(request).reads.snapshot() as connection:
         recorded = event_at(connection, position)
         if recorded is None or recorded.stream.split(":")[1] != caller.network:
             raise Problem("not-found", "nothing is recorded at this position", field="position")
@@ -85,17 +84,16 @@ def get_event(
         number = _hand_of(recorded)
         booked = booked_hands(connection, caller.network, [number])
     assert commit is not None
-    if category_of(recorded.stream) in _OF_A_PLAYER:
-        request_id = request.scope["request_id"]
-        edge.reads.record(caller, "event", recorded.stream, request_id, now())
-    return respond(
-        {
-            **described(recorded),
-            "commit": dict(zip(CommitAnswer.model_fields, commit, strict=True)),
-            "links": links_of(caller, recorded)
-            | links.allowed(caller, hand=links.hand(number if number in booked else None)),
-        }
-    )
+    personal = category_of(recorded.stream) in _OF_A_PLAYER
+    with recording(request, caller, "event", recorded.stream) if personal else nullcontext():
+        return respond(
+            {
+                **described(recorded),
+                "commit": dict(zip(CommitAnswer.model_fields, commit, strict=True)),
+                "links": links_of(caller, recorded)
+                | links.allowed(caller, hand=links.hand(number if number in booked else None)),
+            }
+        )
 
 
 def described(recorded: Recorded) -> dict[str, Any]:

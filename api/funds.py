@@ -12,7 +12,7 @@ from api import csv, listing
 from api.as_of import Asked, AsOfAsked, Reading, StateAsOf, Told, reading
 from api.auth import Caller, needs
 from api.clock import now
-from api.edge import Currency, LedgerRoute, Slug, edge_of
+from api.edge import Currency, LedgerRoute, Slug, recording
 from api.links import Known
 from api.positions import Paged, Reached
 from api.rows import row_model, shown
@@ -290,7 +290,6 @@ def list_transit(
     """List what a provider has yet to pay, the oldest first. The read is recorded."""
     require_house(caller)
     subject = stream("transit", caller.network, provider)
-    edge_of(request).reads.record(caller, "transit", subject, request.scope["request_id"], now())
 
     def show(read: Reading, found: Sequence[Row]) -> listing.Shown:
         moment = _moment(asked, read)
@@ -299,9 +298,10 @@ def list_transit(
     find = partial(
         transit.deposits_in_transit, network=caller.network, provider=provider, currency=currency
     )
-    return listing.answer(
-        request, paging, asked, name="deposits", model=TransitDeposit, find=find, show=show
-    )
+    with recording(request, caller, "transit", subject):
+        return listing.answer(
+            request, paging, asked, name="deposits", model=TransitDeposit, find=find, show=show
+        )
 
 
 @router.get(
@@ -348,17 +348,12 @@ def list_unmatched(request: Request, caller: Auditing, paging: Paged, asked: Sta
     """
     require_house(caller)
     subject = stream("unmatched", caller.network, "all")
-    edge_of(request).reads.record(caller, "unmatched", subject, request.scope["request_id"], now())
     find = partial(treasury.unmatched_payments, network=caller.network)
-    return listing.answer(
-        request,
-        paging,
-        asked,
-        name="withdrawals",
-        model=UnmatchedRow,
-        find=find,
-        show=listing.each(_unmatched),
-    )
+    show = listing.each(_unmatched)
+    with recording(request, caller, "unmatched", subject):
+        return listing.answer(
+            request, paging, asked, name="withdrawals", model=UnmatchedRow, find=find, show=show
+        )
 
 
 def _unmatched(_: Known, row: Row) -> dict[str, Any]:

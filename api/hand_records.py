@@ -11,8 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api import csv, links
 from api.as_of import NotAsOf
 from api.auth import Caller, needs
-from api.clock import now
-from api.edge import Answer, LedgerRoute, edge_of, respond
+from api.edge import Answer, LedgerRoute, edge_of, recording, respond
 from api.events import EventAnswer, described, links_of
 from api.hand_findings import SAID_BY_STAFF, HandFinding, findings_of
 from api.links import LINKS, Known, Links
@@ -154,30 +153,30 @@ def get_hand(
         head = head_of(connection)
     if hidden.issuperset(players):
         raise Problem("unknown-hand", "no such hand is booked", refused_before=[])
-    edge.reads.record(caller, "hand", stream, request.scope["request_id"], now())
     shown = _Shown(posted, names, hidden, caller, head)
-    content = {
-        "game_number": posted.game_number,
-        "stream": stream,
-        "table": posted.table,
-        "game": posted.game,
-        "currency": posted.currency,
-        "started_at": posted.occurred_at,
-        "rulebook": posted.rulebook,
-        "verdict": posted.verdict,
-        "players": shown.players(),
-        "events": shown.events(recorded),
-        "findings": shown.findings(recorded),
-        "record": shown.record(),
-        "posted_digest": posted.posted_digest,
-        "refused_before": refused,
-        "links": links.allowed(
-            caller,
-            table=links.table(posted.table),
-            entries=Known(head).entries(hand=posted.game_number),
-        ),
-        "position": head,
-    }
+    with recording(request, caller, "hand", stream):
+        content = {
+            "game_number": posted.game_number,
+            "stream": stream,
+            "table": posted.table,
+            "game": posted.game,
+            "currency": posted.currency,
+            "started_at": posted.occurred_at,
+            "rulebook": posted.rulebook,
+            "verdict": posted.verdict,
+            "players": shown.players(),
+            "events": shown.events(recorded),
+            "findings": shown.findings(recorded),
+            "record": shown.record(),
+            "posted_digest": posted.posted_digest,
+            "refused_before": refused,
+            "links": links.allowed(
+                caller,
+                table=links.table(posted.table),
+                entries=Known(head).entries(hand=posted.game_number),
+            ),
+            "position": head,
+        }
     return respond(shown.masked(content))
 
 

@@ -25,6 +25,7 @@ from api.edge import (
     Text,
     common,
     edge_of,
+    recording,
     respond,
 )
 from api.links import LINKS, Known, Links
@@ -395,14 +396,16 @@ def list_hits(
     and all of them in the order of their numbers. The read is recorded.
     """
     stream = jackpot_stream(caller.network, jackpot, "all")
-    edge_of(request).reads.record(caller, "jackpot", stream, request.scope["request_id"], now())
 
     find = partial(jackpots.hits, network=caller.network, jackpot=jackpot, status=status)
 
     def show(read: Reading, found: Sequence[Row]) -> list[dict[str, Any]]:
         return _Hits(caller, read, found).shown()
 
-    return listing.answer(request, paging, asked, name="hits", model=HitRow, find=find, show=show)
+    with recording(request, caller, "jackpot", stream):
+        return listing.answer(
+            request, paging, asked, name="hits", model=HitRow, find=find, show=show
+        )
 
 
 class _Hits:

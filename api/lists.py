@@ -11,8 +11,7 @@ from fastapi import APIRouter, Query, Request, Response
 from api import csv, links, listing
 from api.as_of import Asked, AsOfAsked, NotAsOf, Reading, StateAsOf, Told, reading
 from api.auth import Caller, needs
-from api.clock import now
-from api.edge import Answer, LedgerRoute, PlayerId, edge_of, respond
+from api.edge import Answer, LedgerRoute, PlayerId, edge_of, recording, respond
 from api.links import Known, Links
 from api.players import Player, partner_of
 from api.positions import Paged, Reached
@@ -136,9 +135,9 @@ class DaysAnswer(Answer):
 def get_bankroll(request: Request, player: Player, caller: Balances, asked: AsOfAsked) -> Response:
     """Tell what a player has and owes, by the postings. The read is recorded."""
     partner_of(edge_of(request), caller, player)
-    with reading(request, asked) as read:
+    subject = player_stream(caller.network, player)
+    with recording(request, caller, "bankroll", subject), reading(request, asked) as read:
         found = bankrolls.one(read.at, network=caller.network, player=UUID(player), known=read.past)
-    _record(request, caller, "bankroll", player_stream(caller.network, player))
     return respond(
         {
             "player": player,
@@ -161,13 +160,13 @@ def list_bankrolls(
 ) -> Response:
     """List what players have and owe, in the order of their ids. The read is recorded."""
     partner = _own_partner(caller, partner)
-    _record(request, caller, "bankrolls", stream("bankrolls", caller.network, partner or "all"))
-
+    subject = stream("bankrolls", caller.network, partner or "all")
     find = partial(bankrolls.page, network=caller.network, partner=partner)
     show = listing.each(partial(_purse, caller))
-    return listing.answer(
-        request, paging, asked, name="bankrolls", model=PurseRow, find=find, show=show
-    )
+    with recording(request, caller, "bankrolls", subject):
+        return listing.answer(
+            request, paging, asked, name="bankrolls", model=PurseRow, find=find, show=show
+        )
 
 
 @router.get(
@@ -190,13 +189,13 @@ def list_players(
     As of an instant a page may be short, the cursor leads on.
     """
     partner = _own_partner(caller, partner)
-    _record(request, caller, "players", stream("players", caller.network, partner or "all"))
-
+    subject = stream("players", caller.network, partner or "all")
     find = partial(players.page, network=caller.network, partner=partner, status=status)
     show = listing.each(partial(_player, caller))
-    return listing.answer(
-        request, paging, asked, name="players", model=PlayerRow, find=find, show=show
-    )
+    with recording(request, caller, "players", subject):
+        return listing.answer(
+            request, paging, asked, name="players", model=PlayerRow, find=find, show=show
+        )
 
 
 @router.get(
@@ -213,13 +212,13 @@ def list_deposits(
 ) -> Response:
     """List deposits in the order of their ids. A partner names one of its players."""
     of = _of_player(request, caller, player)
-    _record(request, caller, "deposits", _subject(caller, "deposits", player))
-
+    subject = _subject(caller, "deposits", player)
     find = partial(payments.deposits, network=caller.network, player=of, status=status)
     show = listing.each(partial(_payment, caller, "deposit"))
-    return listing.answer(
-        request, paging, asked, name="deposits", model=DepositRow, find=find, show=show
-    )
+    with recording(request, caller, "deposits", subject):
+        return listing.answer(
+            request, paging, asked, name="deposits", model=DepositRow, find=find, show=show
+        )
 
 
 @router.get(
@@ -239,13 +238,13 @@ def list_withdrawals(
 ) -> Response:
     """List withdrawals in the order of their ids. A partner names one of its players."""
     of = _of_player(request, caller, player)
-    _record(request, caller, "withdrawals", _subject(caller, "withdrawals", player))
-
+    subject = _subject(caller, "withdrawals", player)
     find = partial(payments.withdrawals, network=caller.network, player=of, status=status)
     show = listing.each(partial(_payment, caller, "withdrawal"))
-    return listing.answer(
-        request, paging, asked, name="withdrawals", model=WithdrawalRow, find=find, show=show
-    )
+    with recording(request, caller, "withdrawals", subject):
+        return listing.answer(
+            request, paging, asked, name="withdrawals", model=WithdrawalRow, find=find, show=show
+        )
 
 
 @router.get("/tables", response_model=TablesAnswer, responses=csv.DOCUMENTED, summary="Tables")
@@ -439,7 +438,3 @@ def _subject(caller: Caller, what: str, player: str | None) -> str:
     if player is not None:
         return player_stream(caller.network, player)
     return stream(what, caller.network, "all")
-
-
-def _record(request: Request, caller: Caller, what: str, subject: str) -> None:
-    edge_of(request).reads.record(caller, what, subject, request.scope["request_id"], now())

@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from api import links
 from api.as_of import Asked, StateAsOf, Told, state_of
 from api.auth import Caller, needs
-from api.clock import now
 from api.edge import (
     Body,
     Done,
@@ -24,6 +23,7 @@ from api.edge import (
     carry_out,
     common,
     edge_of,
+    recording,
     respond,
     worded,
 )
@@ -330,12 +330,11 @@ def _answer_player(request: Request, caller: Caller, player: str, asked: Asked) 
     state, told = state_of(request, stream, asked)
     if state is None:
         raise UnknownPlayer("He was not registered yet.", field="player")
-    with edge.reads.snapshot() as connection:
+    with recording(request, caller, "player", stream), edge.reads.snapshot() as connection:
         row = connection.execute(
             "SELECT nickname FROM vault.names WHERE network = %s AND player_id = %s",
             [caller.network, player],
         ).fetchone()
-    edge.reads.record(caller, "player", stream, request.scope["request_id"], now())
     known = Known(told["position"])
     found = links.allowed(
         caller,

@@ -12,7 +12,7 @@ from api import csv, links
 from api.as_of import AsOfAsked, Instant, Reading, Told, reading
 from api.auth import Caller, needs
 from api.clock import now
-from api.edge import LedgerRoute, PlayerId, edge_of, respond, worded
+from api.edge import LedgerRoute, PlayerId, edge_of, recording, respond, worded
 from api.hand_records import names_of
 from api.players import partner_of
 from api.positions import Paged, Reached
@@ -132,10 +132,6 @@ def list_protest_windows(
     moment = at or now()
     whose = _whose(request, caller, player, partner)
     within = _range(at, player, closing_within_days, closing_from, closing_before)
-    edge = edge_of(request)
-    edge.reads.record(
-        caller, "protest-windows", _subject(whose), request.scope["request_id"], now()
-    )
 
     def page(cursor: str | None, limit: int, *, summed: bool = False) -> _Page:
         with reading(request, asked) as read:
@@ -147,15 +143,16 @@ def list_protest_windows(
         rows = _Shown(request, caller, read, moment).rows(kept)
         return _Page(read, rows, listed.cursor, stakes)
 
-    if csv.wanted(request):
-        csv.whole(request)
+    with recording(request, caller, "protest-windows", _subject(whose)):
+        if csv.wanted(request):
+            csv.whole(request)
 
-        def sheet(cursor: str | None) -> csv.Sheet:
-            found = page(cursor, csv.PAGE)
-            return csv.Sheet(found.rows, found.read.as_of.position, found.cursor)
+            def sheet(cursor: str | None) -> csv.Sheet:
+                found = page(cursor, csv.PAGE)
+                return csv.Sheet(found.rows, found.read.as_of.position, found.cursor)
 
-        return csv.respond("protest_windows", WindowRow, sheet)
-    found = page(paging.cursor, paging.limit, summed=paging.cursor is None and state is None)
+            return csv.respond("protest_windows", WindowRow, sheet)
+        found = page(paging.cursor, paging.limit, summed=paging.cursor is None and state is None)
     return respond(
         {
             "at": moment,

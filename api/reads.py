@@ -17,13 +17,27 @@ from ledger import catalogue
 from ledger.application import RECONNECT_SECONDS, Ledger
 from ledger.core import Event
 from ledger.hands.events import hand_stream
-from projections import reading
+from projections import reading, unawaited
 
 PATIENCE_SECONDS: Final = 3.0
 """How long a read waits for a connection before it is answered 503."""
 
 STATEMENT_TIMEOUT: Final = "10s"
 """Longest single query of a read."""
+
+_NO_ANSWER: Final = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    exc.OperationalError,
+    exc.InterfaceError,
+    exc.TimeoutError,
+)
+"""What a database that cannot be reached makes of a read of the book."""
+
+_RECORD: Final = """
+INSERT INTO audit.reads (read_at, actor, network, what, subject, request_id)
+VALUES (%s, %s, %s, %s, %s, %s)
+"""
 
 Connection = psycopg.Connection[Any]
 
@@ -32,28 +46,35 @@ class Reads:
     """A small pool of connections for answers, and cold loads of streams."""
 
     def __init__(self, dsn: str, connections: int) -> None:
-        self._pool: ConnectionPool[Connection] = ConnectionPool(
+        self._pool = self._pool_of(dsn, connections, "reads")
+        # One for each read that goes on: none waits for another's connection with its own in hand.
+        self._records = self._pool_of(dsn, connections, "records")
+        self._book = reading.engine(dsn, pool_size=connections)
+        self._ledger = Ledger.at(dsn)
+
+    def _pool_of(self, dsn: str, connections: int, name: str) -> ConnectionPool[Connection]:
+        return ConnectionPool(
             dsn,
             min_size=1,
             max_size=connections,
             open=False,
             timeout=PATIENCE_SECONDS,
-            kwargs={"application_name": "reads"},
+            kwargs={"application_name": name},
             configure=_configure,
             check=self._check,
-            name="reads",
+            name=name,
         )
-        self._book = reading.engine(dsn, pool_size=connections)
-        self._ledger = Ledger.at(dsn)
 
     def open(self) -> None:
         """Connect; raises when the database does not answer."""
-        self._pool.open(wait=True, timeout=30)
-        self._pool.reconnect_timeout = RECONNECT_SECONDS
+        for pool in (self._pool, self._records):
+            pool.open(wait=True, timeout=30)
+            pool.reconnect_timeout = RECONNECT_SECONDS
 
     def close(self) -> None:
         """Let the connections go."""
         self._pool.close()
+        self._records.close()
         self._book.dispose()
         self._ledger.close()
 
@@ -71,13 +92,13 @@ class Reads:
                 yield at
         except reading.NotProjectedError as fault:
             raise Problem("position-not-reached", str(fault), projected_position=0) from fault
-        except (exc.OperationalError, exc.InterfaceError, exc.TimeoutError) as fault:
+        except _NO_ANSWER as fault:
             raise Problem("database-unavailable", "the database does not answer") from fault
 
     @contextlib.contextmanager
-    def _connection(self) -> Iterator[Connection]:
+    def _connection(self, pool: ConnectionPool[Connection] | None = None) -> Iterator[Connection]:
         try:
-            with self._pool.connection() as connection:
+            with (pool or self._pool).connection() as connection:
                 yield connection
         except (PoolTimeout, psycopg.OperationalError, psycopg.InterfaceError) as fault:
             raise Problem("database-unavailable", "the database does not answer") from fault
@@ -91,6 +112,7 @@ class Reads:
         except Exception:
             # Those that were lost with it are replaced at once, not found out one by one.
             self._pool.drain()
+            self._records.drain()
             raise
 
     def state(self, stream: str) -> tuple[Any, int]:
@@ -124,21 +146,25 @@ class Reads:
             ).fetchone()
         return None if row is None else catalogue.decode(row[0], bytes(row[1]))
 
-    def record(
+    @contextlib.contextmanager
+    def recording(
         self, caller: Caller, what: str, subject: str, request_id: str, at: datetime
-    ) -> None:
-        """Write down that somebody is about to be shown something of a player.
+    ) -> Iterator[None]:
+        """Write down that somebody is shown something of a player, while the block finds it.
 
+        The record is kept when the block has ended: nothing is shown that is not written down.
         A partner who reads of his own player is a party to the contract, not staff.
         """
         if caller.partner is not None:
+            yield
             return
-        with self._connection() as connection:
-            connection.execute(
-                "INSERT INTO audit.reads (read_at, actor, network, what, subject, request_id)"
-                " VALUES (%s, %s, %s, %s, %s, %s)",
-                [at, caller.subject, caller.network, what, subject, request_id],
-            )
+        values = [at, caller.subject, caller.network, what, subject, request_id]
+        with self._connection(self._records) as connection:
+            unawaited.send(connection, _RECORD, values)
+            try:
+                yield
+            finally:
+                unawaited.settle(connection)
 
 
 def booked_hands(

@@ -12,8 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api import csv, links
 from api.as_of import Asked, AsOfAsked, At, Instant, Reading, Told, reading
 from api.auth import Caller, needs
-from api.clock import now
-from api.edge import LedgerRoute, Slug, edge_of, respond
+from api.edge import LedgerRoute, Slug, edge_of, recording, respond
 from api.entries import RENAMED, EntryRow, entry, player_of_account
 from api.links import LINKS, Known
 from api.players import Player, partner_of
@@ -285,9 +284,6 @@ def _whose(caller: Caller, account: str) -> str:
 def _answer(
     request: Request, caller: Caller, asking: Asking, subject: Subject, of: str
 ) -> Response:
-    reads = edge_of(request).reads
-    reads.record(caller, "statement", of, request.scope["request_id"], now())
-
     def page(cursor: str | None, limit: int) -> tuple[Statement, Reading]:
         with reading(request, asking.as_of) as read:
             found = statements.page(
@@ -297,10 +293,11 @@ def _answer(
             raise Problem("unknown-account", "nothing has ever been booked there")
         return found, read.at_page(found.position)
 
-    if csv.wanted(request):
-        csv.whole(request)
-        return csv.respond("statement", _COLUMNS, _Sheets(page, caller).page)
-    found, read = page(asking.paging.cursor, asking.paging.limit)
+    with recording(request, caller, "statement", of):
+        if csv.wanted(request):
+            csv.whole(request)
+            return csv.respond("statement", _COLUMNS, _Sheets(page, caller).page)
+        found, read = page(asking.paging.cursor, asking.paging.limit)
     return respond(
         {
             "period": {
