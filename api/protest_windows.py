@@ -24,6 +24,7 @@ from ledger.players.events import player_stream
 from projections import views
 from projections.queries import protests
 from projections.queries.protests import Whose, Window
+from projections.reading import Snapshot
 
 router = APIRouter(prefix="/v1", tags=["books"], route_class=LedgerRoute, dependencies=[Reached])
 
@@ -90,6 +91,10 @@ class _Range(NamedTuple):
     asked: dict[str, Any] | None = None
     """How it was asked for, if it moves on with the clock."""
 
+    def days(self, at: Snapshot, network: str) -> protests.Days:
+        """Return the days of the transactions whose windows close in it."""
+        return protests.Days(at, network, self.closing_from, self.closing_before)
+
 
 class _Page(NamedTuple):
     read: Reading
@@ -135,9 +140,10 @@ def list_protest_windows(
 
     def page(cursor: str | None, limit: int, *, summed: bool = False) -> _Page:
         with reading(request, asked) as read:
-            listed = _listed(read, whose, within, limit, cursor)
+            days = None if within is None else within.days(read.at, caller.network)
+            listed = _listed(read, whose, within, days, limit=limit, cursor=cursor)
             # At the same instant as the page: what is posted meanwhile is in neither.
-            stakes = _at_stake(read, whose, within) if summed else None
+            stakes = _at_stake(read, whose, days) if summed else None
         read = read.at_page(listed.position)
         kept = [one for one in listed.windows if state in (None, state_of(one, moment))]
         rows = _Shown(request, caller, read, moment).rows(kept)
@@ -214,9 +220,15 @@ def _range(
 
 
 def _listed(
-    read: Reading, whose: Whose, within: _Range | None, limit: int, cursor: str | None
+    read: Reading,
+    whose: Whose,
+    within: _Range | None,
+    days: protests.Days | None,
+    *,
+    limit: int,
+    cursor: str | None,
 ) -> protests.Listed:
-    if within is None:
+    if within is None or days is None:
         assert whose.player is not None
         return protests.of_player(
             read.at,
@@ -227,30 +239,15 @@ def _listed(
             cursor=cursor,
         )
     return protests.closing(
-        read.at,
-        whose,
-        closing_from=within.closing_from,
-        closing_before=within.closing_before,
-        known=read.as_of,
-        limit=limit,
-        cursor=cursor,
-        asked=within.asked,
+        read.at, whose, days, known=read.as_of, limit=limit, cursor=cursor, asked=within.asked
     )
 
 
 def _at_stake(
-    read: Reading, whose: Whose, within: _Range | None
+    read: Reading, whose: Whose, days: protests.Days | None
 ) -> Sequence[dict[str, Any]] | None:
     """Add up what is at stake in a range; None where that cannot be said, or none was asked for."""
-    if within is None:
-        return None
-    stakes = protests.at_stake(
-        read.at,
-        whose,
-        closing_from=within.closing_from,
-        closing_before=within.closing_before,
-        known=read.as_of,
-    )
+    stakes = None if days is None else protests.at_stake(read.at, whose, days, known=read.as_of)
     return None if stakes is None else [worded(one._asdict()) for one in stakes]
 
 

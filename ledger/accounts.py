@@ -38,6 +38,9 @@ COMPONENTS: Final[dict[str, Side]] = {
 }
 """Component -> side of the book. Source: K 1.8 (player funds), K 5.1, DESIGN accounts."""
 
+OF_PLAYERS: Final = ("bankroll", "frozen", "withdrawal", "chips", "debt")
+"""Components of accounts that belong to one player each."""
+
 
 class Account(NamedTuple):
     """An account code, taken apart."""
@@ -53,9 +56,9 @@ class Account(NamedTuple):
     @property
     def player(self) -> str | None:
         """The player that the account belongs to, if it is one player's."""
-        if self.component in ("bankroll", "frozen", "withdrawal", "debt"):
-            return self.parts[0]
-        return self.parts[1] if self.component == "chips" else None
+        if self.component not in OF_PLAYERS:
+            return None
+        return self.parts[1] if self.component == "chips" else self.parts[0]
 
     @property
     def table(self) -> str | None:

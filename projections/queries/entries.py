@@ -12,6 +12,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from ledger import accounts as chart
 from ledger import catalogue
 from projections import as_of, cursors
 from projections.as_of import AsOf
@@ -60,6 +61,9 @@ GROUNDED: Final = tuple(
 Key = tuple[int, int]
 """Position and line."""
 
+Numbers = list[int] | None
+"""Those of the components, or kinds, that the filters leave; None when they leave all."""
+
 
 class Filters(NamedTuple):
     """Which entries; what is None does not restrict. Instants are aware, ranges half-open."""
@@ -70,6 +74,8 @@ class Filters(NamedTuple):
     """Numbers of accounts."""
     currency: str | None = None
     component: str | None = None
+    of_players: bool | None = None
+    """On accounts that belong to one player each."""
     partner: str | None = None
     player: UUID | None = None
     table_id: str | None = None
@@ -188,7 +194,7 @@ def look(
     accounts = _named(at, filters)
     if accounts is None:
         return _keys(at, filters, window, limit)
-    named = _Named(_STORED, accounts, _passes(at, filters))
+    named = _Named(_STORED, accounts, _passes(filters, _kinds(at, filters)))
     found, end = _of_accounts(at, named, window, limit)
     return [key_of(row) for row in found], end
 
@@ -199,7 +205,7 @@ def read(
     """Return a page of a window, and the key after which the next one begins."""
     accounts = _named(at, filters)
     if accounts is not None:
-        named = _Named(_ENTRIES, accounts, _passes(at, filters))
+        named = _Named(_ENTRIES, accounts, _passes(filters, _kinds(at, filters)))
         return _of_accounts(at, named, window, limit)
     keys, end = _keys(at, filters, window, limit)
     return _full(at, keys, newest_first=window.newest_first), end
@@ -299,7 +305,9 @@ def _of_transaction(
     at: Snapshot, filters: Filters, window: Window, limit: int
 ) -> tuple[list[Key], Key | None]:
     positions = _positions_of_transaction(at, filters)
-    statement = _lines(at, filters).where(_LINES.position == _any(positions, sa.BigInteger))
+    statement = _lines(filters, _components(at, filters), _kinds(at, filters)).where(
+        _LINES.position == _any(positions, sa.BigInteger)
+    )
     return _cut(_run(at, statement, window, limit + 1), limit)
 
 
@@ -398,7 +406,7 @@ def sums(
     """
     if window.empty or not accounts:
         return {}
-    passes = _passes(at, filters)
+    passes = _passes(filters, _kinds(at, filters))
     asked = {**_asked_near(accounts, [window], most + 1), **passes}
     found = tuples(at, _summed(tuple(passes)), asked)
     if found[0][0] > most:
@@ -481,8 +489,9 @@ def _of_blocks(
     at: Snapshot, filters: Filters, window: Window, limit: int
 ) -> tuple[list[Key], Key | None]:
     """Look through the blocks that may hold such entries, one run after the other."""
-    blocks = _blocks(at, filters, window)
-    statement = _lines(at, filters)
+    components, kinds = _components(at, filters), _kinds(at, filters)
+    blocks = _blocks(at, filters, window, components, kinds)
+    statement = _lines(filters, components, kinds)
     found: list[Key] = []
     for first, last in _runs(blocks):
         found += _run(at, statement, window.of_blocks(first, last), limit + 1 - len(found))
@@ -496,11 +505,12 @@ def _of_blocks(
     return found, (edge * BLOCK, -1)
 
 
-def _blocks(at: Snapshot, filters: Filters, window: Window) -> list[int]:
+def _blocks(
+    at: Snapshot, filters: Filters, window: Window, components: Numbers, kinds: Numbers
+) -> list[int]:
     """Return the next blocks that may hold entries of the components, kind and time asked for."""
     # A key (position, -1) comes before all lines of its position.
     first, last = window.above[0] // BLOCK, (window.below[0] - (window.below[1] < 0)) // BLOCK
-    components, kinds = _components(at, filters), _kinds(at, filters)
     of_component, of_kind = BOOK["component_blocks"].c, BOOK["kind_blocks"].c
     column: sa.ColumnElement[int]
     if components is not None:
@@ -549,8 +559,8 @@ def _in_time(filters: Filters, block: sa.ColumnElement[int]) -> list[sa.ColumnEl
     return [sa.exists().where(_BLOCKS.block == block, *asked)]
 
 
-def _components(at: Snapshot, filters: Filters) -> list[int] | None:
-    """Return the components that the filters leave, or None when they leave all."""
+def _components(at: Snapshot, filters: Filters) -> Numbers:
+    """Return the components that the filters leave."""
     view = BOOK["components"].c
     asked = {
         view.network: filters.network,
@@ -559,13 +569,15 @@ def _components(at: Snapshot, filters: Filters) -> list[int] | None:
         view.currency: filters.currency,
     }
     conditions = [column == value for column, value in asked.items() if value is not None]
+    if filters.of_players:
+        conditions.append(view.component.in_(chart.OF_PLAYERS))
     if not conditions:
         return None
     return list(at.connection.execute(sa.select(view.component_id).where(*conditions)).scalars())
 
 
-def _kinds(at: Snapshot, filters: Filters) -> list[int] | None:
-    """Return the numbers of the kinds that the filters leave, or None when they leave all."""
+def _kinds(at: Snapshot, filters: Filters) -> Numbers:
+    """Return the kinds that the filters leave."""
     kinds = BOOK["kinds"].c
     asked = []
     if filters.event is not None:
@@ -582,9 +594,9 @@ def _one_of(column: sa.ColumnElement[int], kinds: Sequence[int]) -> sa.ColumnEle
     return column == kinds[0] if len(kinds) == 1 else column == _any(kinds, sa.SmallInteger)
 
 
-def _lines(at: Snapshot, filters: Filters) -> sa.Select[int, int]:
+def _lines(filters: Filters, components: Numbers, kinds: Numbers) -> sa.Select[int, int]:
     """Select the keys of the entries that pass all filters."""
-    passes = _passes(at, filters)
+    passes = _passes(filters, kinds)
     statement = sa.select(_LINES.position, _LINES.line)
     for name, value in passes.items():
         condition = sa.text(_CONDITIONS[name].format(amount=_AMOUNTS[_STORED]))
@@ -600,7 +612,6 @@ def _lines(at: Snapshot, filters: Filters) -> sa.Select[int, int]:
     ]
     if filters.accounts is not None:
         asked.append(_ACCOUNTS.account == _any(filters.accounts, sa.Integer))
-    components = _components(at, filters)
     if components is not None:
         asked.append(_ACCOUNTS.component_id == _any(components, sa.Integer))
     if asked:
@@ -622,15 +633,17 @@ def _of_account(filters: Filters) -> list[sa.ColumnElement[bool]]:
         (_ACCOUNTS.table_id, filters.table_id),
     )
     conditions = [column == value for column, value in asked if value is not None]
+    if filters.of_players:
+        conditions.append(_ACCOUNTS.component.in_(chart.OF_PLAYERS))
     if filters.accounts is not None:
         conditions.append(_ACCOUNTS.account == _any(filters.accounts, sa.Integer))
     return conditions
 
 
-def _passes(at: Snapshot, filters: Filters) -> dict[str, Any]:
+def _passes(filters: Filters, kinds: Numbers) -> dict[str, Any]:
     """Return what the filters ask of an entry itself: values of some of the conditions."""
     asked = {
-        "kinds": _kinds(at, filters),
+        "kinds": kinds,
         "least_minor": filters.least_minor,
         "most_minor": filters.most_minor,
         "occurred_from": filters.occurred_from,

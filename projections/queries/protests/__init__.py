@@ -5,7 +5,8 @@ version that judged it. Source: K 6.1, G, L.
 """
 
 from projections.queries.protests.pages import Listed, Whose, closing, of_player
+from projections.queries.protests.rules import Days
 from projections.queries.protests.stakes import at_stake
 from projections.queries.protests.windows import Stake, Window
 
-__all__ = ["Listed", "Stake", "Whose", "Window", "at_stake", "closing", "of_player"]
+__all__ = ["Days", "Listed", "Stake", "Whose", "Window", "at_stake", "closing", "of_player"]

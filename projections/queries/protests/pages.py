@@ -1,13 +1,12 @@
 """Pages of windows: of a player's own transactions, and of what closes in a range of time."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from uuid import UUID
 
 from projections import cursors
 from projections.queries import entries
-from projections.queries.protests.rules import Span, spans
+from projections.queries.protests.rules import Days, Span, versions_of
 from projections.queries.protests.transactions import Line, Transaction, lines_of, transactions
 from projections.queries.protests.windows import Window, Windows
 from projections.reading import Snapshot
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
 LOOKED_AT: Final = 2_000
 """Entries that are looked at in one go."""
 
-ENTRIES_EACH: Final = 5
-"""Entries that a window is expected to rest on, with those between them that are no player's."""
+ENTRIES_EACH: Final = 2
+"""Entries that a window is expected to rest on: of some there are more, and a page looks on."""
 
 LOOKS: Final = 8
 """How often a page looks on before it is answered short."""
@@ -83,7 +82,7 @@ def of_player(
         if len(found) > limit:
             break
     newest = list(reversed(found))[:limit]
-    windows = list(Windows(at, network, pinned).of(newest))
+    windows = list(Windows(at, network, pinned, versions_of(at, network)).of(newest))
     onward = None
     if len(found) > limit:
         key = [windows[-1].first_position, 0]
@@ -97,9 +96,8 @@ def of_player(
 def closing(
     at: Snapshot,
     whose: Whose,
+    days: Days,
     *,
-    closing_from: datetime,
-    closing_before: datetime,
     known: "AsOf",
     limit: int = 100,
     cursor: str | None = None,
@@ -107,21 +105,21 @@ def closing(
 ) -> Listed:
     """Return a page of the windows that close in a range of time, in the order in which they close.
 
-    Those that close together come in the order of the journal. Windows that end with a table's next
-    hand close at no hour that could be asked for: they are among the player's own. A page costs a
-    bounded number of looks: it may be short, its cursor leads on. ``asked`` says how the range was
-    asked for where it moves on from page to page, as "the next three days" does.
-    Raises InvalidCursorError.
+    ``days`` are those of the range, read in the same snapshot. Windows that close together come in
+    the order of the journal; those that end with a table's next hand close at no hour that could be
+    asked for: they are among the player's own. A page costs a bounded number of looks: it may be
+    short, its cursor leads on. ``asked`` says how the range was asked for where it moves on from
+    page to page, as "the next three days" does. Raises InvalidCursorError.
     """
-    bounds = asked or {"from": closing_from, "before": closing_before}
+    bounds = asked or {"from": days.closing_from, "before": days.closing_before}
     filters = {**whose._asdict(), **bounds, "as of": known.occurred_at}
     listed = cursors.listing("protest-windows/closing", filters)
     place, pinned = None, known.position
     if cursor is not None:
         place = cursors.decode(cursor, listed, _CLOSING_KEY)
         pinned = min(place.position, pinned)
-    page = _ClosingPage(at, whose, known._replace(position=pinned), limit)
-    for span in spans(at, whose.network, closing_from, closing_before, pinned):
+    page = _ClosingPage(at, whose, days, known._replace(position=pinned), limit)
+    for span in days.spans(pinned):
         start = Start(None, 0)
         if place is not None:
             reached = (place.key[0], place.key[1])
@@ -147,13 +145,13 @@ class Start(NamedTuple):
 class _ClosingPage:
     """A page that is filled span by span."""
 
-    def __init__(self, at: Snapshot, whose: Whose, known: "AsOf", limit: int) -> None:
+    def __init__(self, at: Snapshot, whose: Whose, days: Days, known: "AsOf", limit: int) -> None:
         self._at = at
         self._whose = whose
         self._known = known
         self._limit = limit
         self._looks = 0
-        self._found = Windows(at, whose.network, known.position)
+        self._found = Windows(at, whose.network, known.position, days.versions)
         self.windows: list[Window] = []
 
     def take(self, span: Span, start: Start) -> Start | None:
@@ -161,7 +159,8 @@ class _ClosingPage:
         filters, after = self._filters(span), start.after
         lines: list[Line] = []
         while True:
-            wanted = min(LOOKED_AT, (self._limit - len(self.windows) + 1) * ENTRIES_EACH)
+            each = ENTRIES_EACH * (self._looks + 1)
+            wanted = min(LOOKED_AT, (self._limit - len(self.windows) + 1) * each)
             keys, after = entries.look(
                 self._at, filters, self._known.position, after, wanted, newest_first=False
             )
@@ -196,6 +195,7 @@ class _ClosingPage:
             network=self._whose.network,
             player=self._whose.player,
             partner=self._whose.partner,
+            of_players=True,
             occurred_from=span.closing.occurred_from,
             occurred_before=span.closing.occurred_before,
         )

@@ -1,6 +1,6 @@
 """Which rule a transaction is under: rulebook versions, their windows, and the days they judged."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -60,32 +60,45 @@ class Span(NamedTuple):
         return self.closing.closes_at.isoformat(), f"{self.window.days:05} {self.window.zone}"
 
 
-def spans(
-    at: Snapshot, network: str, closing_from: datetime, closing_before: datetime, pinned: int
-) -> list[Span]:
-    """Return the days whose windows close in a range, by each rule that judged on them."""
-    versions = versions_of(at, network)
-    rules = {version.rule for version in versions if version.rule is not None}
-    found = [
-        Span(day, rule) for rule in rules for day in closings(closing_from, closing_before, rule)
-    ]
-    judged = judged_on(at, network, pinned, found)
-    return sorted(
-        (span for span in found if judged.rules(versions, span) & {span.window, None}),
-        key=lambda span: span.key,
-    )
+class Days:
+    """The days of transactions whose windows close in a range of time, and what judged on them."""
 
+    def __init__(
+        self, at: Snapshot, network: str, closing_from: datetime, closing_before: datetime
+    ) -> None:
+        self.closing_from = closing_from
+        self.closing_before = closing_before
+        self.versions = versions_of(at, network)
+        self._by_ref = {version.ref: version.rule for version in self.versions}
+        self._spans = [
+            Span(day, rule)
+            for rule in {rule for rule in self._by_ref.values() if rule is not None}
+            for day in closings(closing_from, closing_before, rule)
+        ]
+        self._judged = _judged_on(at, network, self._spans)
 
-class Judged(NamedTuple):
-    """Which versions judged what happened on a day (UTC)."""
+    def spans(self, position: int) -> list[Span]:
+        """Return the days, by each rule that had judged on them by a position."""
+        judged = self._by_day(position)
+        found = [span for span in self._spans if self._rules(judged, span) & {span.window, None}]
+        return sorted(found, key=lambda span: span.key)
 
-    by_day: dict[date, set[str]]
+    def undivided(self, position: int) -> bool:
+        """Tell whether nothing but its own rule had judged on any of the days by a position."""
+        judged = self._by_day(position)
+        return all(self._rules(judged, span) == {span.window} for span in self.spans(position))
 
-    def rules(self, versions: Iterable[Version], span: Span) -> set[DaysWindow | None]:
-        """Return the rules that apply on the days that a span touches; None for any other."""
-        by_ref = {version.ref: version.rule for version in versions}
-        refs = set().union(*(self.by_day.get(day, ()) for day in _days(span.closing)))
-        return {by_ref.get(ref) for ref in refs}
+    def _by_day(self, position: int) -> dict[date, set[str]]:
+        by_day: dict[date, set[str]] = {}
+        for day, ref, first_position in self._judged:
+            if first_position <= position:
+                by_day.setdefault(day, set()).add(ref)
+        return by_day
+
+    def _rules(self, judged: Mapping[date, set[str]], span: Span) -> set[DaysWindow | None]:
+        """Return the rules that judged on the days that a span touches; None for any other."""
+        refs = set().union(*(judged.get(day, ()) for day in _days(span.closing)))
+        return {self._by_ref.get(ref) for ref in refs}
 
 
 def _days(closing: Closing) -> Iterator[date]:
@@ -95,17 +108,15 @@ def _days(closing: Closing) -> Iterator[date]:
         day += timedelta(days=1)
 
 
-def judged_on(at: Snapshot, network: str, pinned: int, found: Sequence[Span]) -> Judged:
-    """Return what judged on the days of some spans, as far as it is recorded up to a position."""
-    by_day: dict[date, set[str]] = {}
+def _judged_on(
+    at: Snapshot, network: str, found: Sequence[Span]
+) -> Sequence[tuple[date, str, int]]:
+    """Return what judged on the days of some spans, and the first position of each."""
     days = {day for span in found for day in _days(span.closing)}
-    if days:
-        view = BOOK["rulebook_days"].c
-        statement = sa.select(view.occurred_day, view.rulebook).where(
-            view.network == network,
-            view.occurred_day.between(min(days), max(days)),
-            view.first_position <= pinned,
-        )
-        for day, ref in at.connection.execute(statement):
-            by_day.setdefault(day, set()).add(ref)
-    return Judged(by_day)
+    if not days:
+        return ()
+    view = BOOK["rulebook_days"].c
+    statement = sa.select(view.occurred_day, view.rulebook, view.first_position).where(
+        view.network == network, view.occurred_day.between(min(days), max(days))
+    )
+    return [(row[0], row[1], row[2]) for row in at.connection.execute(statement)]

@@ -4,55 +4,37 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-import sqlalchemy as sa
-
 from ledger import accounts
 from ledger.protests.windows import Closing
-from projections import as_of
 from projections.as_of import AsOf
 from projections.queries.protests.pages import LOOKED_AT, Whose, closing
-from projections.queries.protests.rules import judged_on, spans, versions_of
+from projections.queries.protests.rules import Days
 from projections.queries.protests.windows import Stake
-from projections.reading import Snapshot
-
-OF_PLAYERS: Final = tuple(
-    component
-    for component in accounts.COMPONENTS
-    if accounts.Account(component, "", ("", "of a player")).player is not None
-)
-"""Components of accounts that belong to one player each."""
+from projections.reading import Snapshot, planned_once, tuples
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
-def at_stake(
-    at: Snapshot,
-    whose: Whose,
-    *,
-    closing_from: datetime,
-    closing_before: datetime,
-    known: AsOf,
-) -> list[Stake] | None:
+def at_stake(at: Snapshot, whose: Whose, days: Days, *, known: AsOf) -> list[Stake] | None:
     """Add up what is at stake in all windows that close in a range of time, by currency.
 
     It comes from the totals, which do not tell rulebooks apart: None when transactions under other
     windows happened on the same days. Of a single player the windows are added up themselves.
     """
     if whose.player is not None:
-        return _stakes_of_player(at, whose, closing_from, closing_before, known)
-    found = spans(at, whose.network, closing_from, closing_before, known.position)
-    versions = versions_of(at, whose.network)
-    judged = judged_on(at, whose.network, known.position, found)
-    if any(judged.rules(versions, span) != {span.window} for span in found):
+        return _stakes_of_player(at, whose, days, known)
+    if not days.undivided(known.position):
         return None
-    sums: Sums = {}
-    for first, last in _stretches(span.closing for span in found):
+    ends: list[tuple[int, datetime]] = []
+    for first, last in _stretches(span.closing for span in days.spans(known.position)):
         for sign, instant in ((1, last), (-1, first)):
             until = instant - _MICROSECOND
             if known.occurred_at is not None:
                 until = min(until, known.occurred_at)
-            for currency, debit, credit in _moved(at, whose, known._replace(occurred_at=until)):
-                _add(sums, Stake(currency, sign * debit, sign * (debit - credit)))
+            ends.append((sign, until))
+    sums: Sums = {}
+    for currency, debit, credit in _moved(at, whose, known.position, ends):
+        _add(sums, Stake(currency, debit, debit - credit))
     return _stakes(sums)
 
 
@@ -67,38 +49,42 @@ def _stretches(days: Iterable[Closing]) -> list[tuple[datetime, datetime]]:
     return stretches
 
 
-def _moved(at: Snapshot, whose: Whose, known: AsOf) -> Sequence[tuple[str, int, int]]:
-    """Return what was debited and credited to the players' accounts, by currency."""
-    found = as_of.view("components", known)
-    statement = (
-        sa.select(
-            found.c.currency,
-            sa.cast(sa.func.sum(found.c.debit_minor), sa.BigInteger),
-            sa.cast(sa.func.sum(found.c.credit_minor), sa.BigInteger),
-        )
-        .where(found.c.network == whose.network, found.c.component.in_(OF_PLAYERS))
-        .group_by(found.c.currency)
-    )
-    if whose.partner is not None:
-        statement = statement.where(found.c.partner == whose.partner)
-    return [(row[0], row[1], row[2]) for row in at.connection.execute(statement)]
+def _moved(
+    at: Snapshot, whose: Whose, position: int, ends: Sequence[tuple[int, datetime]]
+) -> Sequence[tuple[str, int, int]]:
+    """Return what was debited and credited to the players' accounts between ends, by currency.
+
+    What had happened by an instant counts with the sign that stands by it.
+    """
+    if not ends:
+        return []
+    asked = {
+        "signs": [sign for sign, _ in ends],
+        "instants": [until for _, until in ends],
+        "position": position,
+        "network": whose.network,
+        "partner": whose.partner,
+        "components": list(accounts.OF_PLAYERS),
+    }
+    return [(row[0], row[1], row[2]) for row in tuples(at, _MOVED, asked)]
 
 
-def _stakes_of_player(
-    at: Snapshot, whose: Whose, closing_from: datetime, closing_before: datetime, known: AsOf
-) -> list[Stake]:
+_MOVED: Final = planned_once("""
+SELECT moved.currency, sum(sign * moved.debit_minor)::bigint, sum(sign * moved.credit_minor)::bigint
+  FROM unnest(CAST(:signs AS integer[]), CAST(:instants AS timestamptz[])) AS ends (sign, until)
+ CROSS JOIN LATERAL book.components_as_of(CAST(:position AS bigint), until) AS moved
+ WHERE moved.network = CAST(:network AS text)
+   AND moved.component = ANY (CAST(:components AS text[]))
+   AND (CAST(:partner AS text) IS NULL OR moved.partner = CAST(:partner AS text))
+ GROUP BY moved.currency
+""")
+
+
+def _stakes_of_player(at: Snapshot, whose: Whose, days: Days, known: AsOf) -> list[Stake]:
     sums: Sums = {}
     cursor: str | None = None
     while True:
-        page = closing(
-            at,
-            whose,
-            closing_from=closing_from,
-            closing_before=closing_before,
-            known=known,
-            limit=LOOKED_AT,
-            cursor=cursor,
-        )
+        page = closing(at, whose, days, known=known, limit=LOOKED_AT, cursor=cursor)
         for window in page.windows:
             for stake in window.stakes:
                 _add(sums, stake)

@@ -6,10 +6,8 @@ from itertools import groupby
 from typing import Final, NamedTuple
 from uuid import UUID
 
-import sqlalchemy as sa
-
 from projections.queries import entries
-from projections.reading import Snapshot
+from projections.reading import Snapshot, planned_once, tuples
 
 
 class Line(NamedTuple):
@@ -62,10 +60,10 @@ def lines_of(at: Snapshot, keys: Sequence[entries.Key]) -> list[Line]:
     if not keys:
         return []
     asked = {"positions": [key[0] for key in keys], "lines": [key[1] for key in keys]}
-    return [Line(*row) for row in at.connection.execute(_LINES, asked).all()]
+    return [Line(*row) for row in tuples(at, _LINES, asked)]
 
 
-_LINES: Final = sa.text("""
+_LINES: Final = planned_once("""
 SELECT said.* FROM unnest(CAST(:positions AS bigint[]), CAST(:lines AS smallint[]))
        AS asked (position, line)
  CROSS JOIN LATERAL (

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from ledger import accounts
 from ledger.protests.windows import closes_at
 from ledger.rulebooks.conduct import DaysWindow
-from projections.queries.protests.rules import Version, versions_of
+from projections.queries.protests.rules import Version
 from projections.queries.protests.transactions import Line, Transaction
 from projections.reading import BOOK, Snapshot
 
@@ -61,11 +61,11 @@ class Window(NamedTuple):
 class Windows:
     """Finds the windows of a network's transactions, as far as is recorded up to a position."""
 
-    def __init__(self, at: Snapshot, network: str, upto: int) -> None:
+    def __init__(self, at: Snapshot, network: str, upto: int, versions: Sequence[Version]) -> None:
         self._at = at
         self._network = network
         self._upto = upto
-        self._versions = versions_of(at, network)
+        self._versions = versions
 
     def of(self, found: Iterable[Transaction]) -> Iterator[Window]:
         """Yield the windows of transactions, one for each player, in the order of the journal."""

@@ -25,7 +25,7 @@ from ledger.rulebooks.loader import sha256_of
 from projections.as_of import AsOf, resolve
 from projections.cursors import InvalidCursorError
 from projections.queries import protests
-from projections.queries.protests import Stake, Whose, Window, pages
+from projections.queries.protests import Days, Stake, Whose, Window, pages
 from projections.reading import Snapshot
 from projections.views import END_OF_WINDOW
 from tests.conftest import Server, create_database
@@ -194,15 +194,8 @@ def walk_closing(
     found: list[Window] = []
     cursor = None
     for _ in range(1_000):
-        page = protests.closing(
-            at,
-            whose,
-            closing_from=closing[0],
-            closing_before=closing[1],
-            known=known,
-            limit=limit,
-            cursor=cursor,
-        )
+        days = Days(at, whose.network, *closing)
+        page = protests.closing(at, whose, days, known=known, limit=limit, cursor=cursor)
         assert len(page.windows) <= limit
         found += page.windows
         cursor = page.cursor
@@ -323,33 +316,26 @@ def summed(windows: Sequence[Window]) -> list[Stake]:
 
 def test_what_is_at_stake_is_the_sum_over_the_windows(at: Snapshot, known: AsOf) -> None:
     backdated = (closes_at(BACKDATED, MALTA), closes_at(BACKDATED, MALTA) + timedelta(hours=1))
+    days = Days(at, NETWORK, *backdated)
     for whose in (
         Whose(NETWORK),
         Whose(NETWORK, partner="north"),
         Whose(NETWORK, partner="nobody"),
     ):
         found = walk_closing(at, whose, known, 500, closing=backdated)
-        stake = protests.at_stake(
-            at, whose, closing_from=backdated[0], closing_before=backdated[1], known=known
-        )
-        assert stake == summed(found)
+        assert protests.at_stake(at, whose, days, known=known) == summed(found)
     before = known._replace(occurred_at=BACKDATED - timedelta(hours=1))
-    assert (
-        protests.at_stake(
-            at, Whose(NETWORK), closing_from=backdated[0], closing_before=backdated[1], known=before
-        )
-        == []
-    )
+    assert protests.at_stake(at, Whose(NETWORK), days, known=before) == []
 
 
 def test_what_is_at_stake_is_not_said_where_other_rules_judged_on_the_same_day(
     at: Snapshot, known: AsOf
 ) -> None:
-    asked = {"closing_from": FIRST_CLOSING, "closing_before": SECOND_CLOSING, "known": known}
-    assert protests.at_stake(at, Whose(NETWORK), **asked) is None  # type: ignore[arg-type]
+    days = Days(at, NETWORK, FIRST_CLOSING, SECOND_CLOSING)
+    assert protests.at_stake(at, Whose(NETWORK), days, known=known) is None
     own = Whose(NETWORK, PLAYERS[0])
     found = walk_closing(at, own, known, 500, closing=(FIRST_CLOSING, SECOND_CLOSING))
-    assert protests.at_stake(at, own, **asked) == summed(found)  # type: ignore[arg-type]
+    assert protests.at_stake(at, own, days, known=known) == summed(found)
 
 
 # -- rules without days --------------------------------------------------------------------------
@@ -515,23 +501,11 @@ def test_the_database_ends_windows_at_the_same_instants(books: str) -> None:
 
 
 def test_a_cursor_of_another_list_is_refused(at: Snapshot, known: AsOf) -> None:
-    page = protests.closing(
-        at,
-        Whose(NETWORK),
-        closing_from=RANGES[2][0],
-        closing_before=RANGES[2][1],
-        known=known,
-        limit=1,
-    )
+    days = Days(at, NETWORK, *RANGES[2])
+    page = protests.closing(at, Whose(NETWORK), days, known=known, limit=1)
     assert page.cursor is not None
     with pytest.raises(InvalidCursorError):
         protests.of_player(at, network=NETWORK, player=PLAYERS[0], known=known, cursor=page.cursor)
+    north = Whose(NETWORK, partner="north")
     with pytest.raises(InvalidCursorError):
-        protests.closing(
-            at,
-            Whose(NETWORK, partner="north"),
-            closing_from=RANGES[2][0],
-            closing_before=RANGES[2][1],
-            known=known,
-            cursor=page.cursor,
-        )
+        protests.closing(at, north, days, known=known, cursor=page.cursor)
