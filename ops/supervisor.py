@@ -23,7 +23,7 @@ from typing import Protocol
 
 import structlog
 
-from ops import database
+from ops import database, handover
 from ops.embedded import DatabaseProblem, EmbeddedPostgres, home_in, launcher_command
 from ops.migrate import migrate
 from ops.settings import Settings, environment
@@ -161,6 +161,7 @@ class Supervisor:
         self._stop = threading.Event()
         self._stages: list[list[Watched]] = []
         self._counters: tempfile.TemporaryDirectory[str] | None = None
+        self._handover: Sequence[socket.socket] = ()
 
     def run(self) -> None:
         """Run until SIGTERM or SIGINT.
@@ -192,7 +193,7 @@ class Supervisor:
             configured = database.embedded(server)
         migrate(configured.owner)
         rebuild.make_ready(configured.application)
-        self._begin([self._api(number, listener, configured) for number in self._numbers()])
+        self._begin([*self._apis(listener, configured)])
         self._begin([self._projector(configured)])
         self._begin([self._worker(configured)])
 
@@ -203,23 +204,35 @@ class Supervisor:
             watched.start()
             started.append(watched)
 
-    def _numbers(self) -> range:
-        return range(1, self._settings.api_processes + 1)
+    def _apis(self, listener: socket.socket, where: database.Database) -> Iterator[Watched]:
+        """Make the processes of the API, and those that are handed what is asked there."""
+        given = [listener.fileno()]
+        questions = self._settings.question_processes
+        if questions:
+            # Both ends stay open here: what is handed over while a process is restarted waits.
+            self._handover = handover.pair()
+            given.append(self._handover[0].fileno())
+            taken = self._handover[1].fileno()
+            for number in range(1, questions + 1):
+                yield self._api(f"questions-{number}", "ops.questions", [taken], where)
+        for number in range(1, self._settings.api_processes + 1):
+            yield self._api(f"api-{number}", "ops.server", given, where)
 
-    def _api(self, number: int, listener: socket.socket, where: database.Database) -> Watched:
-        name = f"api-{number}"
+    def _api(
+        self, name: str, module: str, descriptors: Sequence[int], where: database.Database
+    ) -> Watched:
         told = environment(self._settings, where.application, f"{name}@{socket.gethostname()}")
         process = Process(
-            ["-m", "ops.server", str(listener.fileno())],
+            ["-m", module, *map(str, descriptors)],
             told | self._counting_together(),
             patience_seconds=self._settings.shutdown_seconds + 5,
-            descriptors=[listener.fileno()],
+            descriptors=descriptors,
         )
         return Watched(name, process)
 
     def _counting_together(self) -> dict[str, str]:
         """Let several processes of the API share their counters: a scrape meets any of them."""
-        if self._settings.api_processes == 1:
+        if self._settings.api_processes + self._settings.question_processes == 1:
             return {}
         if self._counters is None:
             self._counters = tempfile.TemporaryDirectory(prefix="cardroom-metrics-")
@@ -254,6 +267,9 @@ class Supervisor:
         if self._counters is not None:
             self._counters.cleanup()
             self._counters = None
+        for end in self._handover:
+            end.close()
+        self._handover = ()
 
     @contextmanager
     def _signals(self) -> Iterator[None]:

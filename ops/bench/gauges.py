@@ -34,6 +34,7 @@ class Room:
         self.supervisor = supervisor
         children = supervisor.children()
         self.api = [one for one in children if "ops.server" in one.cmdline()]
+        self.questions = [one for one in children if "ops.questions" in one.cmdline()]
         [self.projector] = [one for one in children if "ops.projector" in one.cmdline()]
         [self.postgres] = [one for one in children if one.name().startswith("postgres")]
 
@@ -121,7 +122,8 @@ class Room:
     def memory(self) -> dict[str, int]:
         """Return what processes hold alone, in bytes; backends of one purpose are added up."""
         named = [("supervisor", self.supervisor), ("projector", self.projector)]
-        named += [(f"api-{number}", process) for number, process in enumerate(self.api, 1)]
+        for name, processes in (("api", self.api), ("questions", self.questions)):
+            named += [(f"{name}-{number}", one) for number, one in enumerate(processes, 1)]
         rows = self.connection.execute(
             "SELECT pid, coalesce(nullif(application_name, ''), backend_type)"
             " FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
