@@ -9,6 +9,7 @@ process can answer anything.
 
 import asyncio
 import socket
+import sys
 from typing import Any, Final
 
 from uvicorn import Config, Server
@@ -27,7 +28,8 @@ _LONGEST: Final = 16 * 1024
 
 def pair() -> tuple[socket.socket, socket.socket]:
     """Make the two ends: one to hand connections to, one to take them from."""
-    return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    kind = socket.SOCK_SEQPACKET if sys.platform == "linux" else socket.SOCK_DGRAM
+    return socket.socketpair(socket.AF_UNIX, kind)
 
 
 def is_question(begin: bytes) -> bool:
