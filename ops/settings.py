@@ -74,8 +74,8 @@ class Settings(BaseSettings):
     """Processes that serve the API on that port."""
 
     question_processes: int = Field(default=1, ge=0, le=64)
-    """Processes that answer what is read of the books, on the same port: a long file does not hold
-    up the hands that are posted. 0: the API's own processes answer it."""
+    """Processes that answer what is read of the books, on the same port: a long file takes less
+    from the hands that are posted meanwhile. 0: the API's own processes answer it."""
 
     network: str = Field(default="entraction", pattern="^[a-z0-9-]{1,64}$")
     """Network whose rulebooks are adopted at start-up, and that printed tokens are for."""
